@@ -5,15 +5,15 @@ import { explain } from './error-text.js';
 import type { Fence } from './fence.js';
 import { redactText, redactUrl } from './redact.js';
 
-/** As many as fetch follows. */
+/** Most redirects of one request, as many as fetch follows. */
 const MAX_REDIRECTS = 20;
 const HTTP = /^https?:$/;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** They describe a body that is not sent any more. */
+/** Headers about the body, which a redirect that becomes a GET no longer sends. */
 const BODY_HEADERS = ['encoding', 'language', 'location', 'type', 'length'].map(
   (name) => `content-${name}`,
 );
-/** They are meant for the server that they were given for. */
+/** Credentials, which are meant only for the server that they were given for. */
 const CREDENTIAL_HEADERS = ['authorization', 'proxy-authorization', 'cookie', 'host'];
 
 /** Throws unless the bot may connect. */
@@ -129,7 +129,7 @@ function isStream(body: RequestInit['body']): boolean {
   return typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
 }
 
-/** As fetch fails. */
+/** The error with which fetch itself fails. */
 function failure(reason: string): TypeError {
   return new TypeError('fetch failed', { cause: new Error(reason) });
 }

@@ -1,4 +1,4 @@
-// JSON of what a bot gives to the service: results and `data`.
+// JSON of values that a bot gives to the service: results and `data`.
 
 import { isDeeper } from '../shared/contract/json-depth.js';
 
@@ -6,7 +6,7 @@ import { isDeeper } from '../shared/contract/json-depth.js';
 const MAX_DEPTH = 64;
 
 /**
- * @param what it is, for the error. @returns undefined for a value that JSON has not.
+ * @param what it is, for the error. @returns undefined for a value without a JSON form.
  * @throws RangeError when it is nested too deep, TypeError when it is not JSON.
  */
 export function botJson(value: unknown, what: string): string | undefined {
@@ -14,7 +14,7 @@ export function botJson(value: unknown, what: string): string | undefined {
   try {
     text = JSON.stringify(value);
   } catch (thrown) {
-    // JSON.stringify recurses; what a bot's toJSON throws stays.
+    // JSON.stringify recurses. Errors of a bot's toJSON are passed on.
     if (thrown instanceof RangeError && /call stack/.test(thrown.message)) throw tooDeep(what);
     throw thrown;
   }

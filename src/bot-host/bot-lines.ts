@@ -12,9 +12,12 @@ const REPORT_MS = 1000;
 
 /** A bot that has spent more than this part of its budget of info lines writes much. */
 const MUCH = 0.1;
-/** How many lines of each other level a bot may write, as a part of its info lines: who has so many to tell tells nothing. */
+/**
+ * Lines of each other level that a bot may write, as a part of its info lines: more warnings than that tell nobody
+ * anything.
+ */
 const OTHER_LEVELS = 0.1;
-/** A bot of which lines were skipped in so many seconds one after the other floods. */
+/** A bot floods when its lines were skipped in this many consecutive seconds. */
 const FLOOD_REPORTS = 10;
 const RATE = 'rate limit exceeded';
 const NO_ROOM = 'its bot host writes faster than the service publishes';
@@ -27,7 +30,7 @@ export interface LineKind {
   scope: string;
   transport: LogEvent['transport'];
   direction: LogEvent['direction'];
-  /** Of a wire message that names one. */
+  /** Set for a wire message with a correlation id. */
   correlation_id?: string;
 }
 
@@ -46,7 +49,7 @@ export class BotLines {
   readonly mask: SecretMask;
   /** Skipped lines by what the report says of them. */
   readonly #skipped = new Map<string, number>();
-  /** Reports one after the other. */
+  /** Number of consecutive reports. */
   #reports = 0;
   #reportedAt = 0;
   #closed = false;
@@ -134,7 +137,7 @@ export class BotLines {
     return this.#closed;
   }
 
-  /** No lines are accepted after this. */
+  /** Stops accepting lines. */
   close(): void {
     this.flush();
     this.#closed = true;

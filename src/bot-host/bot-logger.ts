@@ -57,7 +57,7 @@ export class BotLogger implements Logger {
   scope(name: string): Logger {
     // Masked before it is cut: half a secret would not be recognized.
     const shown = visible(this.#lines.mask.text(String(name)));
-    // The line is kept: it is the bot's, and nobody can take it for one of the service.
+    // Keeps the line under a prefix, so that nobody takes it for a line of the service.
     const free = isServiceScope(shown) ? `bot:${shown}` : shown;
     return new BotLogger(this.#lines, cut(free, MAX_SCOPE_UNITS));
   }
@@ -81,7 +81,7 @@ function text(values: readonly unknown[]): string | (() => string) {
   return typeof message === 'string' && values.length === 1 ? message : formatted(values);
 }
 
-/** Apart, so that a string alone allocates no closure. */
+/** A separate function, so that a string alone allocates no closure. */
 function formatted(values: readonly unknown[]): () => string {
   return () => textOf(values);
 }

@@ -20,7 +20,7 @@ export function captureConsole(printer: Console): void {
     printer[method] = (...values: unknown[]) => {
       const log = currentRun()?.log.scope('console');
       if (!log) Reflect.apply(print, printer, values);
-      // Its second argument is options.
+      // The second argument of `dir` is options, not a value to print.
       else if (method === 'dir') log.info(values[0]);
       else log[LEVELS[method]](...values);
     };
@@ -28,7 +28,7 @@ export function captureConsole(printer: Console): void {
   }
 }
 
-/** The same for what bots write to a stream of the process. A piece is one line. */
+/** Makes what bots write to a stream of the process their lines. Each write is one line. */
 export function captureWrites(
   stream: NodeJS.WriteStream,
   scope: string,
@@ -45,7 +45,7 @@ export function captureWrites(
     return true;
   };
   stream.write = capture;
-  // The stream is that of all bots.
+  // Leaves the stream open, because all bots share it.
   stream.end = (...pieces: unknown[]) => {
     if (!currentRun()) return Reflect.apply(end, stream, pieces);
     if (typeof pieces[0] === 'string' || pieces[0] instanceof Uint8Array) capture(pieces[0]);

@@ -40,11 +40,11 @@ export interface BotRunOptions {
   network: NetworkRules;
   /** Takes an error that comes when the run can no longer write lines. */
   reportLate: (error: string) => void;
-  /** What stands for the clock and the network in a unit test. */
+  /** Replaces the clock and the network in a unit test. */
   platform?: BotPlatform;
-  /** Of the node's lease; null without a cluster. */
+  /** The fence of the node's lease; null without a cluster. */
   fence?: BotFence | null;
-  /** Of a node in a cluster: the bot's term. */
+  /** The bot's term, on a node in a cluster. */
   term?: number | undefined;
   /** {@link BotRun.permit} */
   permit?: number | undefined;
@@ -58,20 +58,20 @@ export class BotRun implements CurrentRun, RunTimeCommands {
   readonly id: string;
   readonly number: number;
   readonly log: Logger;
-  /** What the bot's code gets. */
+  /** The context that the bot's code gets. */
   readonly context: RunContext;
   isGone = false;
   /** Commands that carry another one are not run, except {@link ANY_PERMIT}. */
   permit: number;
   /** Set when the run has offered commands. */
   offered: OfferedCommands | undefined;
-  /** Is called then. */
+  /** Called when the run has offered commands. */
   onOffer: (offered: OfferedCommands) => void = () => {};
   /** Resolves when the run has ended. Never rejects. */
   readonly ended: Promise<RunEnd>;
   readonly #lines: BotLines;
   readonly #abort = new AbortController();
-  /** What its signal says. Kept, because the bot may change its signal. */
+  /** The reason of its signal. It is kept here, because the bot may change its signal. */
   #reason: DroverError | null = null;
   readonly #status: RunStatus;
   /** The result of the kind's `run`, or the uncaught error that came first. */
@@ -94,15 +94,15 @@ export class BotRun implements CurrentRun, RunTimeCommands {
     this.number = number;
     this.permit = permit;
     const { signal } = this.#abort;
-    // Each timer, request and connection listens; a bot may have any number of them.
+    // Without a limit of listeners: each timer, request and connection adds one.
     setMaxListeners(0, signal);
     const log = new BotLogger(lines, 'bot');
     this.log = log;
     this.#lines = lines;
     this.#status = new RunStatus(id, outbox, lines);
-    // It may reject before #live waits for it.
+    // Prevents an unhandled rejection before #live waits for it.
     this.#outcome.promise.catch(() => {});
-    // Another logger: the bot may change its own.
+    // The host uses its own logger, because the bot may change the one that it gets.
     const own = {
       config,
       term,
@@ -123,7 +123,7 @@ export class BotRun implements CurrentRun, RunTimeCommands {
     return this.#status.hostedState();
   }
 
-  /** It was asked to stop, or has ended. */
+  /** Whether it was asked to stop or has ended. */
   get isOver(): boolean {
     return this.#reason !== null;
   }
@@ -186,7 +186,10 @@ export class BotRun implements CurrentRun, RunTimeCommands {
     });
   }
 
-  /** Ends the run with an error that no code of the bot has caught. Of a run that is over, or is to stop, a line remains. */
+  /**
+   * Ends the run with an error that no code of the bot has caught. For a run that has ended or is stopping, only a line
+   * reports it.
+   */
   fail(thrown: unknown): void {
     if (!this.isOver) {
       this.#outcome.reject(thrown);
@@ -226,7 +229,7 @@ export class BotRun implements CurrentRun, RunTimeCommands {
     this.#lines.warn(message);
   }
 
-  /** The run did not stop in time. It publishes nothing more, because its successor has the same id. */
+  /** Gives up a run that did not stop in time. It publishes nothing more, because its successor has the same id. */
   abandon(): void {
     this.#status.close();
     this.#lines.close();
@@ -265,7 +268,7 @@ export class BotRun implements CurrentRun, RunTimeCommands {
       life.then(this.#outcome.resolve, this.#outcome.reject);
       await this.#outcome.promise;
     } catch (thrown) {
-      // In its context: what was thrown may have code of the bot that runs when it is read.
+      // Reads the error in the bot's context, because its getters may be code of the bot.
       end = runAsBot(this, () => this.#endOf(thrown));
     }
     this.#end(new DroverError('conflict', 'the bot has ended'));
@@ -284,7 +287,7 @@ export class BotRun implements CurrentRun, RunTimeCommands {
   }
 }
 
-/** It comes from a call that was pending at the signal to stop. */
+/** The error comes from a call that was pending at the signal to stop. */
 function isAbort(thrown: unknown, reason: unknown): boolean {
   try {
     const { name, cause } = (thrown ?? {}) as { name?: unknown; cause?: unknown };

@@ -17,9 +17,9 @@ const TOLD_SHARE = 0.05;
 /** A tick of the clock that the system counts with, in ms: 100 Hz on all of Node's platforms (USER_HZ). */
 const TICK_MS = 10;
 
-/** What a process uses. */
+/** The usage of a process. */
 export interface ProcessUse {
-  /** Since its start. That of what it has started comes in one piece when that ends, so it is not counted. */
+  /** CPU time since its start, without its own children: theirs would be added all at once when they end. */
   cpuMs: number;
   memoryBytes: number;
 }
@@ -49,7 +49,7 @@ export class ChildUsage {
   /** A bot has started a child process. */
   note(): void {
     if (this.#timer) return;
-    // The timer is no bot's: it would end with the run that came first.
+    // Starts the timer outside of any run: otherwise it would end with the first run.
     runAsHost(() => {
       this.#timer = setInterval(() => this.look(), LOOK_MS).unref();
     });
@@ -66,10 +66,10 @@ export class ChildUsage {
       hasChildren = true;
       const cpuBefore = before.get(pid) ?? 0;
       const use = this.#use(pid);
-      // Kept when it cannot be read: the next look must not count its whole life.
+      // Keeps the old figure when it cannot be read: otherwise the next look would count the whole CPU time again.
       this.#cpuMs.set(pid, use?.cpuMs ?? cpuBefore);
       if (!use) continue;
-      // Another process may have its number now.
+      // Never negative, because another process may have its number now.
       cpu.set(run, (cpu.get(run) ?? 0) + Math.max(0, use.cpuMs - cpuBefore));
       memory.set(run, (memory.get(run) ?? 0) + use.memoryBytes);
     }
@@ -98,7 +98,7 @@ export class ChildUsage {
   }
 }
 
-/** Of Linux; null elsewhere. */
+/** Reads /proc on Linux; null elsewhere. */
 function processUse(pid: number): ProcessUse | null {
   const memoryBytes = memoryOf(pid);
   if (memoryBytes === null) return null;

@@ -37,7 +37,7 @@ export class CommandCall {
     this.#settle = settle;
   }
 
-  /** It has no outcome yet. */
+  /** Whether it has no outcome yet. */
   get isOpen(): boolean {
     return this.#settle !== undefined;
   }
@@ -66,8 +66,8 @@ export class CommandCall {
   }
 
   /**
-   * The outcome is this error, regardless of what the command still does.
-   * @param reason what the command's signal says.
+   * Sets this error as the outcome, regardless of what the command still does.
+   * @param reason the reason of the command's signal.
    */
   abort(error: DroverError, reason = error): void {
     if (!this.isOpen) return;
@@ -79,7 +79,7 @@ export class CommandCall {
   }
 
   readonly #succeed = (result: unknown): void => {
-    // The result of a call that was given up is dropped.
+    // Drops the result of a call that was given up.
     if (!this.isOpen) return;
     let outcome: CommandOutcome;
     try {

@@ -17,7 +17,7 @@ export interface CurrentRun {
   readonly log: Logger;
   /** Called with an uncaught error. */
   fail(thrown: unknown): void;
-  /** It ended some time ago, and what it had left open was closed. */
+  /** Whether it ended some time ago and its open resources were closed. */
   isGone: boolean;
 }
 
@@ -33,11 +33,11 @@ export interface KindCode {
   fail(thrown: unknown): void;
 }
 
-/** Whose code runs. */
+/** The owner of the code that runs. */
 export type Owner = CurrentRun | KindCode;
 
 const current = withOwnMethods(new AsyncLocalStorage<Owner>(), ['getStore', 'run']);
-/** By the kind, as its runs have it. */
+/** The code of each kind's module, by the kind object of its runs. */
 const codes = new WeakMap<object, KindCode>();
 /** The host's own context, which names no run. */
 const host = withOwnMethods(new AsyncResource('drover.host'), ['runInAsyncScope']);
@@ -99,7 +99,7 @@ function noteInterval(run: CurrentRun): void {
   const resource = executionAsyncResource();
   // Timers of setTimeout are left alone: those of shared parts, such as the pool of fetch, have the context of the bot that was first.
   if (typeof Reflect.get(resource, '_repeat') !== 'number') return;
-  // It calls the code now, for the last time.
+  // The interval runs now for the last time.
   runAsHost(() => queueMicrotask(() => onInterval(run, resource as NodeJS.Timeout)));
 }
 
@@ -116,7 +116,7 @@ export function currentRun(): CurrentRun | undefined {
   return owner === undefined || owner.id === null ? undefined : owner;
 }
 
-/** Whose code is running; undefined for the host's own. */
+/** The owner of the running code; undefined for the host's own. */
 export function currentOwner(): Owner | undefined {
   return current.getStore();
 }

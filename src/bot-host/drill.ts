@@ -2,7 +2,7 @@ import type { HostFault } from '../shared/contract/threads.js';
 
 /** Breaks this host thread as a bot could, for drills. */
 export function causeFault(fault: HostFault): void {
-  // Outside of the Rpc call, as a bot's fault would be.
+  // Breaks outside of the Rpc call, as a bot's fault would.
   setImmediate(() => {
     switch (fault) {
       case 'crash':

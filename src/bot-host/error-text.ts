@@ -23,7 +23,7 @@ export function explain(thrown: unknown): string {
     if (name === 'BotError' && typeof code === 'string') more.push(`code ${code}`);
     if (cause instanceof Error) more.push(`cause: ${messageOf(cause)}`);
     const place = locationOfMistake(thrown);
-    // Clients see it: they need not know where the files are.
+    // Clients see the message and need not know where the files are.
     if (place !== undefined) more.push(basename(place));
     return more.length === 0 ? message : `${message} (${more.join(', ')})`;
   } catch {
@@ -31,7 +31,7 @@ export function explain(thrown: unknown): string {
   }
 }
 
-/** The same without secrets, bounded. */
+/** The message without secrets, bounded. */
 export function errorText(thrown: unknown, lines: BotLines): string {
   return cut(lines.mask.text(redactText(explain(thrown))), MAX_ERROR_UNITS);
 }

@@ -3,7 +3,7 @@ import type { BotPlatform } from './run-context.js';
 
 interface FakeTimer {
   at: number;
-  /** Of a repeated one, in ms. */
+  /** Interval of a repeated timer, in ms. */
   every: number | null;
   task: () => void;
 }
@@ -35,7 +35,9 @@ export class FakeClock {
     after: (ms, task) => this.#set(ms, null, task),
   };
 
-  /** What is due within `ms` happens in order; what each task starts without waiting is done before the next. */
+  /**
+   * Timers that are due within `ms` run in order. Everything that one starts without waiting is done before the next.
+   */
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms;
     await nextTurn();
@@ -60,14 +62,14 @@ export class FakeClock {
 
   /** @returns a function that clears it. */
   #set(ms: number, every: number | null, task: () => void): () => void {
-    // As Node does, for 0 too.
+    // At least 1 ms, as in Node.
     const timer: FakeTimer = { at: this.#now + Math.max(1, ms), every, task };
     this.#timers.add(timer);
     return () => void this.#timers.delete(timer);
   }
 }
 
-/** What Node's own timers reject with. */
+/** The error with which Node's own timers reject. */
 function aborted(signal: AbortSignal): Error {
   const error = new Error('The operation was aborted', { cause: signal.reason });
   return Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' });

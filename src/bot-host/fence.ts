@@ -3,7 +3,7 @@
 
 import { LeaseDeadline, type SharedLease } from '../shared/memory/lease-deadline.js';
 
-/** What a bot asks before it sends; null without a cluster. */
+/** The check of a bot before it sends; null without a cluster. */
 export interface Fence {
   /** @throws Error when the lease is lost: nothing may be sent. */
   check(): void;
@@ -20,13 +20,13 @@ export class LeaseFence implements Fence {
     if (this.#deadline.hasPassed) throw new Error('this node has lost its lease');
   }
 
-  /** @param stays the bot is not bound to the lease. */
+  /** @param stays whether the bot keeps its connections without the lease. */
   forBot(stays: boolean): BotFence {
     return new BotFence(this, stays);
   }
 }
 
-/** Of one run. Whether it is bound to the lease can change while it runs. */
+/** The fence of one run. Whether the run is bound to the lease can change while it runs. */
 export class BotFence implements Fence {
   readonly #lease: Fence;
   stays: boolean;

@@ -20,7 +20,6 @@ import type { BotHost } from './host.js';
 /** The part of the host that runs commands. */
 type Dispatching = Pick<BotHost, 'dispatch' | 'refuse' | 'flush'>;
 
-/** A command that runs. */
 interface OpenCommand {
   name: string;
   call: CommandCall;
@@ -67,7 +66,7 @@ class FrontChannel {
   readonly #host: Dispatching;
   readonly #timeoutMs: number;
   readonly #deadlines: Deadlines<OpenCommand>;
-  /** By the front's id. */
+  /** Open commands by the front's id. */
   readonly #open = new Map<number, OpenCommand>();
   #outcomes: OutcomeList = [LATER];
   #isTaking = false;
@@ -100,7 +99,7 @@ class FrontChannel {
       this.#open.get(message.id)?.call.abort(clientGone(), nobodyWaits());
       return;
     }
-    // The host has hung for so long that the front has given up: nobody waits for these.
+    // The host has hung until the front gave up, so nobody waits for these commands.
     const isLate = (process.uptime() - message.sentAt) * 1000 >= this.#timeoutMs;
     this.#isTaking = true;
     eachCommand(message.commands, (id, bot, command, args, permit) => {
@@ -113,7 +112,7 @@ class FrontChannel {
       }
     });
     this.#isTaking = false;
-    // Also without outcomes: the front sends the next commands then.
+    // Sends a message even without outcomes, because the front waits for it before it sends more commands.
     this.#outcomes[0] = TAKEN;
     this.#flush();
   }
@@ -149,7 +148,7 @@ class FrontChannel {
 
   #flush(): void {
     const outcomes = this.#outcomes;
-    // A message of commands has taken them along.
+    // The outcomes have left with the answer to a message of commands.
     if (outcomes.length === 1 && outcomes[0] === LATER) return;
     this.#outcomes = [LATER];
     // Who has the result finds the command's lines in the history.

@@ -7,7 +7,7 @@ import v8 from 'node:v8';
 import { Script } from 'node:vm';
 import workerThreads from 'node:worker_threads';
 
-/** Of the language, what the code of the host is built from. All of their functions are fixed too. */
+/** Built-ins of the language that the host's code uses. All of their functions are fixed too. */
 const LANGUAGE = [
   'Array',
   'Buffer',
@@ -19,7 +19,7 @@ const LANGUAGE = [
   'String',
 ] as const;
 
-/** Of the built-ins, what a wrong replacement of breaks every bot: the clock, promises, timers. */
+/** Other built-ins of which a wrong replacement breaks every bot: the clock, promises, timers. */
 const FIXED: readonly (readonly [object, readonly string[]])[] = [
   [Date, ['now']],
   [performance, ['now']],
@@ -74,7 +74,7 @@ export function fixGlobals(): void {
   });
   for (const [owner, names] of [...language, ...FIXED]) {
     for (const name of names) {
-      // Some are getters at first.
+      // Reads the value first, because some properties are getters.
       const value: unknown = Reflect.get(owner, name);
       const { enumerable = false } = Reflect.getOwnPropertyDescriptor(owner, name) ?? {};
       Object.defineProperty(owner, name, {
@@ -116,7 +116,7 @@ export function refuseCalls(): void {
         : Reflect.apply(run, this, args);
     });
   }
-  // An inspector that is open can wait for a debugger.
+  // An open inspector can make the thread wait for a debugger.
   const inspector = process.getBuiltinModule('node:inspector');
   for (const name of ['open', 'waitForDebugger']) {
     Reflect.set(inspector, name, refuse(`inspector.${name}`));
@@ -135,7 +135,7 @@ function refuse(name: string, args = ''): () => never {
   };
 }
 
-/** Its only event says that a buffer of all bots is full, in the context of the bot that has filled it. */
+/** Its only event reports that a buffer shared by all bots is full, in the context of the bot that filled it. */
 export function muteSharedEvents(): void {
   Object.defineProperty(performance, 'dispatchEvent', { value: () => true });
 }

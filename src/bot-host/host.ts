@@ -38,10 +38,10 @@ type Input<K extends keyof HostMethods> = Parameters<HostMethods[K]>[0];
 /** Failures of one kind's module that main hears of: an interval of it may throw for ever. */
 const MAX_KIND_FAILURES = 10;
 
-/** What its bots may do. */
+/** Limits and rights of its bots. */
 export type HostLimits = Pick<HostStart, 'botLinesPerSecond' | 'networkAllow' | 'commandTimeoutMs'>;
 
-/** What a host reports about its bots. */
+/** Reports of a host about its bots. */
 export interface BotHostEvents {
   exited(exit: BotExit): void;
   settled(run: number): void;
@@ -68,7 +68,7 @@ export class BotHost {
   readonly #ajv = kindAjv();
   /** How often code of the kind's module has thrown. */
   readonly #failures = new Map<BotKind, number>();
-  /** By kind; made for the first command. */
+  /** Validators by kind; made for the first command. */
   readonly #args = new Map<BotKind, CommandArgs>();
 
   /** @param log where the commands are noted before they run. @param fence of the node's lease; null without a cluster. */
@@ -140,7 +140,7 @@ export class BotHost {
     run.onOffer = ({ infos }) => this.#events.offered({ kind: name, commands: infos });
     this.#runs.set(id, run);
     void run.ended.then((end) => {
-      // After stop() the run is no longer here, and a later run may have its id.
+      // After stop() a later run may have the id of this one.
       if (this.#runs.get(id) !== run) return;
       this.#runs.delete(id);
       this.#outbox.flush();

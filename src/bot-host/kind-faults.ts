@@ -1,4 +1,4 @@
-// What is wrong with the definition of a kind, in the words of its author.
+// Finds faults in the definition of a kind, and reports them in the words of its author.
 
 import type { BotKind } from '../bot-sdk/index.js';
 import { BOT_ID, BOT_ID_WORDS } from '../shared/contract/bot-id.js';
@@ -7,7 +7,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const KIND_KEYS = ['kind', 'description', 'config', 'state', 'commands', 'run'];
 const COMMAND_KEYS = ['description', 'args', 'run'];
-/** Without `type`, a schema with one of them may be that of an object. */
+/** A schema without `type` that has one of these keywords may describe an object. */
 const SCHEMA_KEYS = ['$ref', 'anyOf', 'oneOf', 'allOf', 'not', 'if', 'properties', 'required'];
 
 /** Whether a module's export is meant to be a kind, complete or not. */

@@ -5,7 +5,7 @@ import * as nodeModule from 'node:module';
 import type { KeptSource } from '../shared/contract/host-messages.js';
 import { CODE_DIR } from '../shared/package-paths.js';
 
-/** What is used of `module.registerHooks`, which is new in Node 22.15. */
+/** The part of `module.registerHooks` that is used. It is new in Node 22.15. */
 interface LoadResult {
   format?: string | null | undefined;
   source?: string | ArrayBuffer | NodeJS.TypedArray | null | undefined;
@@ -44,7 +44,7 @@ export function useSources(kept: readonly KeptSource[]): () => KeptSource[] {
   return () => found;
 }
 
-/** Packages change with an installation, which a running service does not survive anyway. */
+/** Leaves out packages: they change with an installation, which a running service does not survive anyway. */
 function isOfKind(url: string): boolean {
   return (
     url.startsWith('file:') && !url.includes('/node_modules/') && !url.startsWith(CODE_DIR.href)

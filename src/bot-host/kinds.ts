@@ -62,7 +62,7 @@ function kindInfo(kind: BotKind): KindInfo {
   return asJson(info) as KindInfo;
 }
 
-/** What `POST /invoke` needs to know of a kind's commands. */
+/** The schemas of a kind's commands, for `POST /invoke`. */
 export function commandSchemas({ commands }: BotKind): KindInfo['commands'] {
   const schemas = Object.entries(commands).map(([name, { description, args }]) => [
     name,

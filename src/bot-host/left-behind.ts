@@ -9,7 +9,7 @@ import { currentRun } from './current-bot.js';
 import { NOTING } from './open-handles.js';
 import { type StackFrame, stackFrame } from './stack-frame.js';
 
-/** What the list names, by the name that async_hooks has for it. Other resources end by themselves, or with one of these. */
+/** The names in the list, by the type of async_hooks. Other resources end by themselves, or with one of these. */
 const NAMES: Readonly<Record<string, string>> = {
   Timeout: 'timer',
   Immediate: 'immediate',
@@ -25,7 +25,7 @@ const NAMES: Readonly<Record<string, string>> = {
   STATWATCHER: 'file watcher',
   FILEHANDLE: 'open file',
 };
-/** What makes the handle of a server after its code has asked for it: the code is that of this step. */
+/** Steps that make the handle of a server later: the code that asked for it is that of the step. */
 const STEPS: readonly string[] = ['TickObject', 'GETADDRINFOREQWRAP'];
 /**
  * Parts of a resource that is listed itself: a child's pipes, a worker's ports, the timers and sockets of fetch's pool. And the timer
@@ -33,11 +33,11 @@ const STEPS: readonly string[] = ['TickObject', 'GETADDRINFOREQWRAP'];
  */
 const PARTS = /node:internal\/(?:child_process|worker|deps\/undici|abort_controller)/;
 const FRAMES = 30;
-/** Of the stack that is taken in the hook: its head, and two frames of this file. */
+/** Lines at the top of a stack in the hook that are skipped: its head, and two frames of this file. */
 const OWN_LINES = 3;
-/** Resources, and steps, that are kept at most; a bot that makes more has made its point. */
+/** Most resources and steps that are kept. More would not make the list more useful. */
 const MAX_RESOURCES = 10_000;
-/** Between two looks at what is still there, in ms: a closed socket is gone some turns of the loop later. */
+/** Interval between two checks, in ms: a closed socket disappears some turns of the loop later. */
 const LOOK_MS = 10;
 
 interface Resource {
@@ -49,7 +49,7 @@ interface Resource {
 
 export class LeftBehindList {
   readonly #resources = new Map<number, Resource>();
-  /** Of the steps that are still to come. */
+  /** The places in code of the steps that are still to come. */
   readonly #places = new Map<number, StackFrame>();
   readonly #workers = new Map<Worker, string | null>();
   /** Where the workers were made whose event is still to come, oldest first. */
@@ -121,7 +121,8 @@ export class LeftBehindList {
       return;
     }
     if (PARTS.test(stack) && type !== 'PROCESSWRAP') return;
-    // Without a place, the system made it: a server's new connection. Of no run, it is the host's.
+    // A resource without a place was made by the system, such as a server's new connection. One of no run is the
+    // host's.
     if (place ? place.isOwn : !currentRun()) return;
     this.#resources.set(id, { type, at: place?.at ?? null, handle: new WeakRef(handle) });
   }

@@ -10,7 +10,7 @@ export class LineBudget {
     this.#left = perSecond;
   }
 
-  /** The part that was left after the last line, 0 to 1. */
+  /** The part of the budget that was left after the last line, 0 to 1. */
   get share(): number {
     return this.#perSecond === 0 ? 1 : this.#left / this.#perSecond;
   }

@@ -9,7 +9,10 @@ import { locationOfMistake } from './mistake-location.js';
 
 /** How long Node may take to check the syntax of a file, in ms. */
 const CHECK_MS = 5000;
-/** What Node prints before a syntax error: file and line, the line, and a mark below the place, except at the end of the file. */
+/**
+ * The text that Node prints before a syntax error: file and line, the line, and a mark below the place, except at the
+ * end of the file.
+ */
 const PLACE = /^(\S+):(\d+)\n.*\n( *)\^*\n/m;
 /** A module that uses `import` or `export` is read as CommonJS. */
 const IS_COMMONJS = /import statement outside a module|Unexpected token 'export'/;
@@ -40,7 +43,7 @@ function placeIn(text: string): string | undefined {
   return `${shown}:${line}:${indent.length + 1}`;
 }
 
-/** What Node says of the file: the error of an import() does not tell the place. Never rejects. */
+/** Node's message about the file, because the error of an import() does not have the place. Never rejects. */
 function checkSyntax(module: string): Promise<string> {
   return new Promise((resolve) => {
     const args = ['--check', fileURLToPath(module)];

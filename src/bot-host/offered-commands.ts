@@ -12,7 +12,7 @@ import { botJson } from './bot-json.js';
 /** The schemas of a run's commands as JSON, in bytes: clients get them with the list of kinds. */
 const MAX_BYTES = 524_288;
 
-/** What the bots of a kind offer is mostly the same, and is compiled once. By kind: what was offered last. */
+/** The commands that were offered last, by kind: bots of a kind mostly offer the same, which is compiled once. */
 const last = new Map<string, { text: string; args: CommandArgs }>();
 
 export class OfferedCommands {

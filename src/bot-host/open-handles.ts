@@ -11,7 +11,10 @@ import { type CurrentRun, currentRun, runAsBot, runAsHost } from './current-bot.
 import { runContained } from './own-listeners.js';
 import { ownProperty } from './own-values.js';
 
-/** What libuv has open in this thread and keeps it awake. Not in Node's types, and in its documentation only as deprecated. */
+/**
+ * The handles of libuv that keep this thread awake. Node's types lack them, and its documentation calls them
+ * deprecated.
+ */
 interface ProcessHandles {
   _getActiveHandles?(): object[];
 }
@@ -23,7 +26,9 @@ const LOOK_AFTER_MS = 5000;
 /** Lines about what one run has left: a client that connects again and again would have no end of them. */
 const MAX_TOLD = 3;
 
-/** What opens each of them. The functions of Node's modules, and the classes for TLS and HTTP, call these. */
+/**
+ * The methods that open each kind of handle. Functions of Node's modules, and the classes for TLS and HTTP, call these.
+ */
 const OPENERS: readonly (readonly [prototype: object, method: string])[] = [
   [Socket.prototype, 'connect'],
   [Server.prototype, 'listen'],
@@ -44,10 +49,10 @@ const openers = new WeakMap<object, CurrentRun>();
 /** Threads that bots have made and that run. Bounded by memory: each has a heap. */
 const workers = new Map<Worker, CurrentRun>();
 
-/** Is called when a run that is gone opens something. */
+/** Called when a run that is gone opens something. */
 let noteLate: (run: CurrentRun) => void = () => {};
 
-/** Is called when a bot starts a child process. */
+/** Called when a bot starts a child process. */
 let noteChild: () => void = () => {};
 
 /** Calls `note` when a bot starts a child process. */
@@ -88,7 +93,7 @@ export function noteWorker(worker: Worker): void {
   const run = currentRun();
   if (!run) return;
   workers.set(worker, run);
-  // Node tells of its end in no context.
+  // Node reports its end outside of any context.
   const { emit } = worker as unknown as { emit: (...args: unknown[]) => boolean };
   Reflect.set(worker, 'emit', (...args: unknown[]) =>
     runContained(run, () => Reflect.apply(emit, worker, args)),
@@ -114,7 +119,10 @@ export function openByKind(): Record<string, number> {
   return open;
 }
 
-/** The same by the number of the run; only runs that have some. A pooled connection of `fetch` is that of the run which was first. */
+/**
+ * Counts by the number of the run; only runs that have some. A pooled connection of `fetch` is that of the run which
+ * was first.
+ */
 export function openByRun(): Map<number, number> {
   const open = new Map<number, number>();
   for (const [, { number }] of openHandles()) open.set(number, (open.get(number) ?? 0) + 1);
@@ -170,7 +178,7 @@ export class LeftOpen {
   #lookLater(): void {
     if (this.#isWaiting || this.#ended.size + this.#asked.size === 0) return;
     this.#isWaiting = true;
-    // All have the same time, so the first one of each is due first.
+    // All wait equally long, so the first entry is due first.
     const [[ended = Number.POSITIVE_INFINITY], [asked = Number.POSITIVE_INFINITY]] = [
       this.#ended.values(),
       this.#asked.values(),
@@ -230,7 +238,7 @@ function isPooled(handle: object): boolean {
   );
 }
 
-/** As the run: listeners of the handle are its code. */
+/** Runs in the run's context, because listeners of the handle are its code. */
 function end(run: CurrentRun, handle: object, signal: NodeJS.Signals): void {
   runAsBot(run, () => {
     try {

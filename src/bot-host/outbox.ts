@@ -18,7 +18,7 @@ import type { InFlight } from '../shared/memory/in-flight.js';
 const BATCH_ITEMS = 64;
 /** At this many times the limit the whole host waits, for at most {@link HOLD_MS} per batch. */
 const HOLD_FACTOR = 4;
-/** Not longer, because the host must be able to receive the message that replaces a dead broadcaster. */
+/** The host must not wait longer, because it has to receive the message that replaces a dead broadcaster. */
 const HOLD_MS = 100;
 /** Time between two batches while a stream is open, in ms: a share of the 20 ms in which a busy stream delivers. */
 const GATHER_MS = 5;
@@ -36,9 +36,9 @@ export class Outbox {
   readonly #hasStreams: () => boolean;
   readonly #encode: typeof encodeBatch;
   #items: Item[] = [];
-  /** The items are posted at the end of this tick. */
+  /** Whether the items are posted at the end of this tick. */
   #atTickEnd = false;
-  /** They are posted when it fires. */
+  /** The timer that posts them. */
   #timer: NodeJS.Timeout | undefined;
   #postedAt = Number.NEGATIVE_INFINITY;
 
@@ -119,7 +119,7 @@ export class Outbox {
       this.#atTickEnd = false;
       this.flush();
     });
-    // Not earlier: a bot may call with no room on the stack for that.
+    // Set only now, because a bot may call with no room on the stack for the calls above.
     this.#atTickEnd = true;
   }
 }

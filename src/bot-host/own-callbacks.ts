@@ -36,7 +36,7 @@ function disconnect(made: object): void {
   (made as { disconnect(): void }).disconnect();
 }
 
-/** Of a class whose first argument is a callback. */
+/** Replaces the constructor of a class whose first argument is a callback. */
 function ownConstructor(
   target: typeof globalThis,
   name: 'FinalizationRegistry' | 'PerformanceObserver',
@@ -130,7 +130,7 @@ function withDestroy(
 
 function ownPromiseHooks(): void {
   const given = v8.promiseHooks as unknown as Record<string, Callback>;
-  // Another object: Node uses its own too.
+  // Gives bots another object, because Node uses the original.
   const hooks = { ...given };
   Reflect.set(v8, 'promiseHooks', hooks);
   for (const name of ['onInit', 'onBefore', 'onAfter', 'onSettled']) {
@@ -172,7 +172,7 @@ function ownChannels(): void {
   const active = Object.getPrototypeOf(probe) as Channel;
   probe.unsubscribe(nothing);
   const { subscribe, unsubscribe, bindStore } = active;
-  /** By the function that was given. */
+  /** The wrapped subscribers, by the function that was given. */
   const given = new WeakMap<object, unknown[]>();
   active.subscribe = function (this: Channel, callback) {
     const owner = currentOwner();

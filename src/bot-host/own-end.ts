@@ -8,7 +8,7 @@ import { ownProperty } from './own-values.js';
 export function ownEnd(isSettling: () => boolean): void {
   const { exit, kill, reallyExit, _kill } = process as NodeJS.Process & {
     reallyExit(code?: number): never;
-    /** What `kill` calls. */
+    /** The system call of `kill`. */
     _kill(pid: number, signal: number): number;
   };
   const end = (owner: Owner | undefined, call: string): never => {
@@ -17,7 +17,7 @@ export function ownEnd(isSettling: () => boolean): void {
     }
     const thrown = endOf(owner, call);
     owner.fail(thrown);
-    // For the code that called it. Nothing hears of it any more.
+    // Ends the code that called it. Nobody gets this error, because the run has ended.
     throw thrown;
   };
   const ending = (name: string, real: (code?: never) => never) => (code?: never) => {

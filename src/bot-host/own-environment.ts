@@ -22,7 +22,7 @@ export function ownEnvironment(): void {
     return copy;
   };
   const set = (name: string | symbol, value: unknown): boolean =>
-    // As Node does: a symbol has no text.
+    // Throws for a symbol, as Node does.
     Reflect.set(changed(), name, `${value}`);
   const own = new Proxy<NodeJS.ProcessEnv>(
     {},

@@ -9,7 +9,7 @@ import { dataSize } from '../shared/process-memory.js';
 /** How long `prlimit` may take, in ms. */
 const PRLIMIT_MS = 5000;
 
-/** What this process starts from now on has the same limits. @throws Error when it stays without them. */
+/** Applies the limits to this process and to what it starts from now on. @throws Error when they cannot be set. */
 export function limitOwnProcess({ cgroup, memoryBytes, byData }: SystemLimits): void {
   const isOutside = cgroup !== null && !joinGroup(cgroup);
   if (byData || isOutside) limitData(memoryBytes);
@@ -17,7 +17,7 @@ export function limitOwnProcess({ cgroup, memoryBytes, byData }: SystemLimits): 
 
 function joinGroup(cgroup: string): boolean {
   try {
-    // 0 is the process that writes.
+    // 0 stands for the process that writes.
     writeFileSync(join(cgroup, 'cgroup.procs'), '0');
     return true;
   } catch {

@@ -7,11 +7,11 @@ import { isError, reasonOf } from './value-text.js';
 
 export type Origin = 'uncaughtException' | 'unhandledRejection';
 
-/** What an owner has registered. */
+/** The registrations of an owner. */
 interface Own {
   /** Its listeners on `process`. Inherits from that, because listeners get it as `this`. */
   readonly emitter: EventEmitter;
-  /** Of `process.setUncaughtExceptionCaptureCallback`. */
+  /** The callback of `process.setUncaughtExceptionCaptureCallback`. */
   capture: ((error: unknown) => void) | null;
   /** In place of `process.emit`. */
   emit: ((event: string | symbol, ...args: unknown[]) => boolean) | null;
@@ -19,20 +19,20 @@ interface Own {
 }
 
 const owns = new Map<Owner, Own>();
-/** They are over, and register nothing more. */
+/** Owners that have ended and register nothing more. */
 const released = new WeakSet<Owner>();
 /** The last error of an owner that listeners got, its own or those of its kind's module. */
 const lastErrors = new WeakMap<Owner, unknown>();
-/** What ends the code that has called `process.exit`: its run has ended by that call. */
+/** Errors that end the code that has called `process.exit`: that call has ended its run. */
 const ends = new WeakSet<object>();
-/** That whose replacement of `process.emit` runs. */
+/** The owner whose replacement of `process.emit` runs. */
 let hearing: Own | undefined;
 
 /** The methods of an emitter in place of those that `process` has for bots. */
 const asEmitter = Object.create(process, Object.getOwnPropertyDescriptors(EventEmitter.prototype));
 const { emit } = EventEmitter.prototype;
 
-/** What the owner has registered. Made when it registers the first. */
+/** The registrations of the owner, made with the first one. */
 export function ownOf(owner: Owner): Own {
   const known = owns.get(owner);
   if (known) return known;
@@ -49,7 +49,7 @@ export function tableOf(owner: Owner, name: '_events' | '_eventsCount'): unknown
   return own && Reflect.get(own.emitter, name);
 }
 
-/** What concerns the owner: its own, and that of its kind's module. */
+/** The registrations that concern the owner: its own, and those of its kind's module. */
 export function ownsFor(owner: Owner): Own[] {
   return [owner, kindCodeOf(owner)].flatMap((each) => (each && owns.get(each)) ?? []);
 }
@@ -60,7 +60,7 @@ export function isOwn(owner: Owner): boolean {
   return running !== undefined && (running === owner || kindCodeOf(running) === owner);
 }
 
-/** Is called when the owner ends. */
+/** Called when the owner ends. */
 export function onRelease(owner: Owner, release: () => void): void {
   if (released.has(owner)) release();
   else ownOf(owner).releases.push(release);
@@ -69,7 +69,7 @@ export function onRelease(owner: Owner, release: () => void): void {
 /** The owner has ended: its listeners of `exit` run, and what it has registered goes. */
 export function releaseOwn(owner: Owner, code: number): void {
   const own = owns.get(owner);
-  // Those of the kind's module serve its other bots.
+  // Keeps those of the kind's module, which serve its other bots.
   if (own) runContained(owner, () => emitOn(own, 'exit', [code]));
   released.add(owner);
   owns.delete(owner);
@@ -102,7 +102,7 @@ export function emitToAll(event: string, args: unknown[]): boolean {
   return isHeard;
 }
 
-/** By its replacement of `process.emit`, which calls the one that it has replaced. */
+/** Emits through its replacement of `process.emit`, which calls the one that it has replaced. */
 function emitOn(own: Own, event: string | symbol, args: unknown[]): boolean {
   if (!own.emit || hearing === own) return Reflect.apply(emit, own.emitter, [event, ...args]);
   const before = hearing;
@@ -119,7 +119,7 @@ export function emitToHearing(event: string | symbol, args: unknown[]): boolean 
   return hearing && emitOn(hearing, event, args);
 }
 
-/** What ends the code that has called `process.exit` or the like. @param call in words. */
+/** The error that ends the code that has called `process.exit` or the like. @param call in words. */
 export function endOf(owner: Owner, call: string): Error {
   const options = lastErrors.has(owner) ? { cause: asError(lastErrors.get(owner)) } : {};
   const end = new Error(`the bot has called ${call}`, options);
@@ -145,7 +145,7 @@ export function uncaught(
   owner.fail(thrown);
 }
 
-/** As Node does, in the same order. */
+/** Handles an uncaught error in the order that Node uses. */
 function isHandled(owner: Owner, thrown: unknown, origin: Origin, promise: unknown): boolean {
   const all = ownsFor(owner);
   if (all.length === 0) return false;

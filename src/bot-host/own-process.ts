@@ -17,7 +17,9 @@ import { ownProperty } from './own-values.js';
 
 type Callback = (...args: unknown[]) => unknown;
 type Emit = (event: string | symbol, ...args: unknown[]) => boolean;
-/** What Node calls with an error that nothing has caught; in no types. @returns whether the process keeps running. */
+/**
+ * The function that Node calls with an uncaught error; it is in no types. @returns whether the process keeps running.
+ */
 type Fatal = (thrown: unknown, isRejection: boolean) => boolean;
 
 /** The methods of an emitter, apart from `emit`. */
@@ -80,17 +82,17 @@ function ownEvents(mayEnd: boolean): void {
     const isHeardByOwner = emitToHearing(event, args);
     if (isHeardByOwner !== undefined) return isHeardByOwner;
     const owner = currentOwner();
-    // The host's own listeners, and Node's.
+    // The listeners of the host and of Node.
     const all = listeners(event);
     for (const listener of all) Reflect.apply(listener, process, args);
     const isHeard = all.length > 0;
-    // What the host listens to, it passes on.
+    // The host passes on the events that it listens to.
     if (!owner || event === 'unhandledRejection' || event === 'rejectionHandled') return isHeard;
     if (!FROM_NODE.includes(event)) return emitTo(owner, event, args) || isHeard;
     return (runContained(owner, () => emitTo(owner, event, args)) ?? true) || isHeard;
   };
   Object.defineProperty(process, 'emit', {
-    // Node reads it too, and never gets a bot's.
+    // Node reads this property too, and must never get a bot's function.
     get: () => emitAsBot,
     set(value: Emit) {
       const owner = currentOwner();
@@ -168,7 +170,7 @@ function ownCapture(): void {
     const owner = currentOwner();
     return owner !== undefined && ownsFor(owner).some(({ capture }) => capture !== null);
   };
-  // The module domain replaces it.
+  // Each bot gets its own, because the module domain replaces it.
   ownProperty(process, 'setUncaughtExceptionCaptureCallback');
 }
 

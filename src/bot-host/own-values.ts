@@ -5,17 +5,17 @@ import https from 'node:https';
 import nodeModule from 'node:module';
 import { currentOwner, kindCodeOf, type Owner } from './current-bot.js';
 
-/** What owners have set a property to. It goes with them. */
+/** The values that owners have given a property. They end with their owners. */
 export class OwnValues {
   readonly #values = new WeakMap<Owner, unknown>();
   readonly #shared: unknown;
 
-  /** @param shared what those see who have set nothing. */
+  /** @param shared the value for everyone who has set none. */
   constructor(shared: unknown) {
     this.#shared = shared;
   }
 
-  /** What the owner has set, or its kind's module for all of its bots; undefined for no such value. */
+  /** The value that the owner has set, or its kind's module for all of its bots; undefined for none. */
   of(owner: Owner): unknown {
     if (this.#values.has(owner)) return this.#values.get(owner);
     const code = kindCodeOf(owner);
@@ -23,7 +23,7 @@ export class OwnValues {
   }
 
   set(owner: Owner, value: unknown): void {
-    // As after their clean-up.
+    // Setting the shared value again removes the owner's value, as packages do when they clean up.
     if (value === this.#shared) this.#values.delete(owner);
     else this.#values.set(owner, value);
   }
@@ -47,12 +47,12 @@ export function ownProperty(
       if (owner) values.set(owner, value);
     },
     enumerable,
-    // Without it, one bot could take the property from all.
+    // Not configurable: otherwise one bot could remove the property for all.
     configurable: false,
   });
 }
 
-/** What packages replace for their own code, and other bots or the host call too. */
+/** Functions that packages replace for their own code, and that other bots or the host call too. */
 const REPLACED: readonly (readonly [object, readonly string[]])[] = [
   [http, ['get', 'request']],
   [https, ['get', 'request']],
@@ -74,7 +74,7 @@ const REPLACED: readonly (readonly [object, readonly string[]])[] = [
   ],
 ];
 
-/** Makes what a bot puts in their places its own. */
+/** Gives each bot its own values of these. */
 export function ownReplaced(): void {
   for (const [target, names] of REPLACED) for (const name of names) ownProperty(target, name);
 }

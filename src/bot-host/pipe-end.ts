@@ -14,7 +14,7 @@ import { FrameReader } from '../shared/pipe/frame-reader.js';
 import { CONTROL, header, LINK, packMessage, unpackMessage } from '../shared/pipe/frames.js';
 import { FD, type LinkEnd, type LinkStart } from '../shared/pipe/messages.js';
 
-// Before a kind can replace them.
+// Kept here before a kind can replace them.
 const { writevSync } = fs;
 const kill = process.kill.bind(process);
 
@@ -74,7 +74,7 @@ export class PipeEnd {
     this.write(LINK, packMessage(end));
   }
 
-  /** Returns when the pipe has taken all. When it cannot, the process ends. */
+  /** Returns when the pipe has taken all bytes. If it cannot, the process ends. */
   write(channel: number, bytes: Uint8Array): void {
     let rest: Uint8Array[] = [header(channel, bytes.length), bytes];
     for (;;) {
@@ -121,7 +121,7 @@ export class PipeEnd {
   }
 }
 
-/** What is read here of a message of the Rpc: the relay has replaced a port of the input by a channel. */
+/** The part of an Rpc message that is read here: the relay has replaced a port of the input by a channel. */
 interface ControlMessage {
   method?: string;
   input?: { channel?: number } | null;
@@ -141,7 +141,7 @@ class PipePort extends EventEmitter implements HostPort {
     this.#close = close;
   }
 
-  /** As a MessagePort does, it drops what is posted after the end. */
+  /** Drops messages after the end, as a MessagePort does. */
   postMessage(message: unknown): void {
     if (!this.#isClosed) this.#post(message);
   }
@@ -154,7 +154,7 @@ class PipePort extends EventEmitter implements HostPort {
 
   override on<Message>(event: string, listener: (message: Message) => void): this {
     super.on(event, listener);
-    // Not at once: who listens is not ready before its constructor has returned.
+    // Delivers later, because the listener is not ready before its constructor has returned.
     if (event === 'message') queueMicrotask(() => this.#takeEarly());
     return this;
   }
@@ -180,7 +180,7 @@ class PipePort extends EventEmitter implements HostPort {
   }
 }
 
-/** What is left of these after so many bytes were written. */
+/** The rest of the parts after so many bytes were written. */
 function without(parts: readonly Uint8Array[], written: number): Uint8Array[] {
   const rest: Uint8Array[] = [];
   let done = written;

@@ -19,13 +19,13 @@ export interface WatchedCells {
   lastRun: SharedArrayBuffer;
   lag: SharedLag;
   streams: SharedQuota<never>;
-  /** It has passed until the relay tells another, which only that of a node in a cluster does. */
+  /** The lease has passed until the relay sends another, which happens only on a node in a cluster. */
   lease: SharedLease;
 }
 
-/** From the main thread. */
+/** Messages of the main thread. */
 export type FromMain =
-  /** Before its code runs after a pause. */
+  /** Sent before its code runs after a pause. */
   | 'awake'
   /** The count of what is in flight on this channel for events; it replaces the one before. */
   | { channel: number; inFlight: SharedArrayBuffer };
@@ -44,7 +44,7 @@ export class ProcessWatch {
   #lagSent = { counts: [] as number[], sum: 0 };
   #hasStreams = false;
   #events: { channel: number; inFlight: InFlight; taken: number } | undefined;
-  /** What the relay has said of a channel that the main thread has not told yet. */
+  /** The relay's report about a channel that the main thread has not announced yet. */
   #early: { channel: number; bytes: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -127,7 +127,7 @@ export class ProcessWatch {
     this.#timer = undefined;
   }
 
-  /** What was counted since the last time. */
+  /** The counts since the last report. */
   #newLag(): { counts: number[]; sum: number } {
     const now = this.#lag.read();
     const before = this.#lagSent;

@@ -10,7 +10,7 @@ import { memoryUsed } from './memory.js';
 export interface PulseParts {
   heartbeat: Heartbeat;
   lag: Pick<LoopLag, 'observe'>;
-  /** What the host may use, in bytes. */
+  /** The memory that the host may use, in bytes. */
   limit: number;
   /** Counts what bots use: ticks with each beat, ends when no more follow. */
   usage: { tick(): void; end(): void };
@@ -41,7 +41,7 @@ export class Pulse {
     });
   }
 
-  /** To be called before each callback of the thread. */
+  /** Call it before each callback of the thread. */
   readonly note = (): void => {
     if (this.#isAwake) {
       this.#timer.note();

@@ -18,7 +18,7 @@ export function redactUrl(url: URL): string {
     shown.username = '***';
     shown.password = '';
   }
-  // All at once: each change of searchParams writes the whole URL again.
+  // Sets all parameters at once, because each change of searchParams writes the whole URL again.
   const parameters = [...shown.searchParams];
   if (parameters.some(([name]) => SECRET.test(name))) {
     const hidden = new Set<string>();
@@ -38,6 +38,6 @@ export function redactUrl(url: URL): string {
 
 /** The text without user names and passwords of URLs, which Node quotes in errors. */
 export function redactText(text: string): string {
-  // To the last @: a password may contain one.
+  // Matches up to the last @, because a password may contain one.
   return text.replace(/\/\/[^\s/]*@/g, '//***@');
 }

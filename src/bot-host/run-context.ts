@@ -23,7 +23,7 @@ import type { Fence } from './fence.js';
 import { type LinkedSignal, linkSignals, releaseWith } from './linked-signal.js';
 import type { RunStatus } from './run-status.js';
 
-/** What a context takes from the platform; unit tests of kinds replace it. */
+/** The parts of the platform that a context uses; unit tests of kinds replace them. */
 export interface BotPlatform {
   /** Rejects when the signal is aborted. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
@@ -49,7 +49,7 @@ export const PLATFORM: BotPlatform = {
 /** Longest pause of a call after the signal to stop, in ms. */
 const MAX_LATE_PAUSE_MS = 1000;
 
-/** What a bot's code gets; the same object for `run` and for every command of one run. */
+/** The context of a bot's code; the same object for `run` and for every command of one run. */
 export class RunContext implements BotContext, RunTimeCommands {
   readonly id: string;
   readonly config: JsonObject;
@@ -140,7 +140,7 @@ export class RunContext implements BotContext, RunTimeCommands {
     const signal = link?.signal ?? this.signal;
     try {
       if (this.signal.aborted) await this.#pauseLateCall();
-      // Before the line: the request would not be sent.
+      // Checked before the line is written, because the request would not be sent.
       signal.throwIfAborted();
       const response = await fetchAsBot(
         target,
@@ -168,7 +168,7 @@ export class RunContext implements BotContext, RunTimeCommands {
     checkWait(limitMs);
     const limit = new AbortController();
     const clear = this.#platform.after(limitMs, () =>
-      // As AbortSignal.timeout does.
+      // Aborts with the error of AbortSignal.timeout.
       limit.abort(new DOMException(`no answer within ${limitMs} ms`, 'TimeoutError')),
     );
     const { signal, release } = linkSignals(this.signal, limit.signal, ...(own ? [own] : []));
@@ -201,7 +201,7 @@ export class RunContext implements BotContext, RunTimeCommands {
       if (fault !== null) throw new BotError(`${call}: ${fault}`, { restart: false });
       this.#checkPlace(options.host, options.port);
     } catch (thrown) {
-      // A loop that catches every error lets the other bots run.
+      // Lets the other bots run while a loop catches every error.
       await nextTurn();
       throw thrown;
     }
@@ -242,7 +242,7 @@ export class RunContext implements BotContext, RunTimeCommands {
 
 const CONNECTION_KEYS = ['host', 'port', 'tls', 'scope', 'describe', 'maxLineBytes'];
 
-/** What is wrong in the options of a connection, for the author of the kind; null if nothing is. */
+/** The fault in the options of a connection, for the author of the kind; null for none. */
 function connectionFault(options: TcpOptions, describe: unknown): string | null {
   const faults: string[] = [];
   const { host, port } = options as { host?: unknown; port?: unknown };

@@ -52,7 +52,7 @@ export class RunStatus {
     // Masked before it is cut: half a secret would not be recognized.
     const name = cut(visible(this.#lines.mask.text(status)), MAX_STATUS_UNITS);
     if (name === this.#status) return;
-    // They tell the service and its clients that the bot does not run.
+    // These statuses tell the service and its clients that the bot does not run.
     if (RESERVED.includes(name)) throw new RangeError(`the status ${name} is the service's own`);
     if (this.#budget.spend(Date.now())) {
       this.set(name);
@@ -101,7 +101,6 @@ export class RunStatus {
     this.#publish({ data: this.#data });
   }
 
-  /** Nothing is published after this. */
   close(): void {
     this.#isClosed = true;
     this.#cancelTimer();

@@ -6,7 +6,7 @@ import { SecretPattern } from './secret-pattern.js';
 const MASK = '***';
 /** Shorter secrets would hide half of every line. */
 const MIN_LENGTH = 4;
-/** Of a secret that is masked although a caller has said just that: it is too long to be found by trying. */
+/** Least length of a secret that is masked even if a caller has said just that: it is too long to be guessed. */
 const MIN_SAID_LENGTH = 12;
 /** Places of secrets in what callers said that are kept; the oldest is forgotten. */
 const MAX_SAID = 64;
@@ -28,7 +28,7 @@ interface Beside {
  * the secret: among a hundred guesses the mask would show which one is right.
  */
 export class SecretMask {
-  /** Undefined without secrets. */
+  /** Finds the secrets; undefined without secrets. */
   readonly #any: SecretPattern | undefined;
   readonly #long: SecretPattern | undefined;
   #said: Beside[] = [];
@@ -54,7 +54,7 @@ export class SecretMask {
     });
   }
 
-  /** Also masks names, and numbers that are a secret. */
+  /** Also masks keys, and numbers that are a secret. */
   json(value: Json): Json {
     if (!this.#any) return value;
     if (typeof value === 'string') return this.text(value);
@@ -65,7 +65,7 @@ export class SecretMask {
     return Object.fromEntries(entries);
   }
 
-  /** The same for JSON text. */
+  /** Masks secrets in JSON text. */
   jsonText(text: string): string {
     return this.#any ? JSON.stringify(this.json(JSON.parse(text) as Json)) : text;
   }
@@ -84,7 +84,7 @@ export class SecretMask {
   }
 
   #hearText(text: string): void {
-    // Signs around it do not make it more than the secret.
+    // Punctuation around the secret does not make the text more than the secret.
     const rest = this.#long?.replace(text, () => MASK) ?? text;
     if (rest !== text && plain(rest) === '') return;
     this.#any?.replace(text, (secret, at, whole) => {
@@ -94,7 +94,9 @@ export class SecretMask {
     this.#said = this.#said.slice(-MAX_SAID);
   }
 
-  /** It stands in the same words as in something that was said: in part, where that was long, or else as a whole. */
+  /**
+   * Whether the secret has the same words beside it as in something that was said: a part of long ones, otherwise all.
+   */
   #isEcho({ before, after }: Beside): boolean {
     return this.#said.some((said) => {
       const [left, right] = [sharedEnd(before, said.before), sharedStart(after, said.after)];
@@ -112,7 +114,7 @@ function beside(text: string, at: number, length: number): Beside {
   };
 }
 
-/** Without all that is escaped or encoded differently in different places. */
+/** The letters and digits of a text, without characters that are escaped or encoded in some places. */
 function plain(text: string): string {
   return text.replace(/%[0-9a-f]{2}|\\+(?:u[0-9a-f]{4}|.)|[^\p{L}\p{N}]/giu, '');
 }

@@ -17,7 +17,7 @@ const UNITS_OF_BACKSLASH = 128;
 
 type Replacement = (found: string, at: number, text: string) => string;
 
-/** All spellings of a secret. */
+/** A secret in all its spellings. */
 interface Expression {
   /** Its place in {@link SecretPattern}'s list for {@link SecretStarts}. */
   number: number;
@@ -66,7 +66,7 @@ export class SecretPattern {
       if (typeof spelling === 'string') {
         const before = shown;
         shown = shown.replaceAll(spelling, replacement);
-        // They are of the text that was searched.
+        // The places are those in the text that was searched.
         if (shown !== before) places = undefined;
       } else if (end === 0 || (!places && this.#isQuick(spelling, shown, end))) {
         shown = shown.replaceAll(spelling.regex, replacement);
@@ -114,7 +114,7 @@ class SecretFinder {
     return shown + text.slice(end);
   }
 
-  /** What starts in a piece that was replaced is gone, and what is behind it has moved. */
+  /** Removes places in pieces that were replaced, and moves those behind them. */
   #move(edits: readonly { from: number; to: number; by: number }[]): void {
     for (const [number, starts] of this.#starts) {
       let at = 0;

@@ -8,7 +8,7 @@ const PERCENT = '%(?:25)?';
 const BACKSLASH = `(?:\\\\|${PERCENT}5[cC]|\\\\u005[cC])`;
 /** Most backslashes that escape a character: as in JSON in JSON. */
 export const MAX_ESCAPES = 3;
-/** Between bytes in hexadecimal. */
+/** Separators between bytes in hexadecimal. */
 const BETWEEN_BYTES = '[ :]?';
 
 export const SHORT_ESCAPES: Record<string, string> = {

@@ -31,13 +31,13 @@ interface Bits {
 interface Run {
   key: string;
   count: number;
-  /** With those that escape them. */
+  /** Most backslashes that a text may have for these, with those that escape them. */
   most: number;
 }
 
 /** A backslash in a text, as itself or encoded. */
 interface Backslash {
-  /** How many follow each other from here on. */
+  /** Number of consecutive backslashes from here on. */
   all: number;
   /** So many lead to `end`, the next place at which something may be read behind them. */
   tokens: number;
@@ -48,7 +48,7 @@ interface Backslash {
 
 /** Places whose sets are kept: the longest key that is read exactly, and one more. Behind a longer one anything may follow. */
 const KEPT = 64;
-/** What UTF-8 has for half a surrogate pair. */
+/** The character that UTF-8 has for half a surrogate pair. */
 const REPLACEMENT = '\ufffd';
 const HEX_BYTE = /[0-9a-f]{2}/iy;
 const UTF16_UNIT = /u([0-9a-f]{4})/iy;
@@ -64,14 +64,14 @@ const SHORT_READS = new Map(Object.entries(SHORT_ESCAPES).map(([key, letter]) =>
 
 export class SecretStarts {
   readonly #bits = new Map<string, Bits[]>();
-  /** By sequence: its first bit, its secret, and how many characters before it may belong to it. */
+  /** For each sequence: its first bit, its secret, and how many characters before it may belong to it. */
   readonly #sequences: { word: number; bit: number; secret: number; isBase64: boolean }[] = [];
   #size = 0;
   readonly #ends: Int32Array;
   /** Runs of backslashes in secrets, by the character behind them: '' at the end of a secret. */
   readonly #runs = new Map<string, Run[]>();
   #mostTokens = 0;
-  /** By place in the text: what is read there that is behind a run in some secret. */
+  /** The keys behind a run in some secret, by the place in the text at which they are read. */
   readonly #behindRuns = new Map<number, Read[]>();
   #backslashes: (Backslash | undefined)[] = [];
   /** Halves of surrogate pairs in secrets. */
@@ -103,7 +103,10 @@ export class SecretStarts {
       this.#ends[end >>> 5] = (this.#ends[end >>> 5] as number) | (1 << (end & 31));
   }
 
-  /** By secret: where it may start, ascending; undefined where it does not occur. Of base64 also the characters before it. */
+  /**
+   * The places where each secret may start, ascending; undefined where it does not occur. Of base64 also the characters
+   * before it.
+   */
   in(text: string): Map<number, number[]> {
     const words = this.#ends.length;
     const sets = Array.from({ length: KEPT }, () => new Int32Array(words));
@@ -161,7 +164,7 @@ export class SecretStarts {
     this.#size += 1;
   }
 
-  /** Of a character, with the backslashes before it. */
+  /** The key of a character, with the backslashes before it. */
   #keyOf(part: string): string {
     const last = part.replace(/^\\+/, '');
     if (!last.isWellFormed()) this.#halves.add(last);

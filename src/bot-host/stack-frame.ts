@@ -3,7 +3,7 @@ import { CODE_DIR } from '../shared/package-paths.js';
 
 /** Code that a line of a stack names. */
 export interface StackFrame {
-  /** It is Drover's. The kinds that ship are not. */
+  /** Whether it is Drover's. The kinds that ship are not. */
   isOwn: boolean;
   /** A path or URL. */
   file: string;

@@ -27,10 +27,10 @@ let lastRun = 0;
 export interface TestLine {
   level: 'info' | 'warn' | 'error' | 'state';
   scope: string;
-  /** Of a wire line, how and which way the message went; null for others. */
+  /** How the message of a wire line was sent, and in which direction; null for other lines. */
   transport: 'tcp' | 'http' | null;
   direction: 'outgoing' | 'incoming' | null;
-  /** Of a wire line that has one. */
+  /** Set for a wire line that has one. */
   correlationId?: string;
   message: string;
 }
@@ -49,13 +49,13 @@ export interface TestOptions {
   id?: string;
   /** Answers the requests of `ctx.fetch`, in place of the network. */
   fetch?: (url: URL, init: RequestInit) => Response | Promise<Response>;
-  /** As `network.allow` of the configuration. Default: everything. */
+  /** Like `network.allow` of the configuration. Default: everything. */
   allow?: string[] | null;
 }
 
 /** A bot in a unit test. Its clock is paused: `ctx.sleep`, `every` and `after` wait for {@link advance}. */
 export class TestBot<Config = JsonObject, State = unknown> {
-  /** Of all levels, oldest first. */
+  /** Lines of all levels, oldest first. */
   readonly lines: TestLine[] = [];
   /** Each status that the bot has had, oldest first. */
   readonly statuses: string[] = [];
@@ -117,13 +117,13 @@ export class TestBot<Config = JsonObject, State = unknown> {
     });
     void this.#run.ended.then(({ error, restart }) => {
       this.#end = { error, restart };
-      // A run that is stopped before it begins.
+      // Ends the wait for a run that is stopped before it begins.
       this.#begun.resolve();
       this.#changed();
     });
   }
 
-  /** What the kind's code gets. */
+  /** The context that the kind's code gets. */
   get context(): BotContext<Config, State> {
     return this.#run.context as unknown as BotContext<Config, State>;
   }
@@ -133,7 +133,7 @@ export class TestBot<Config = JsonObject, State = unknown> {
     return this.#run.hostedState().status;
   }
 
-  /** What the bot has put into its snapshot with `updateData`. */
+  /** The data that the bot has set with `updateData`. */
   get data(): JsonObject {
     return this.#run.hostedState().data;
   }
@@ -156,7 +156,7 @@ export class TestBot<Config = JsonObject, State = unknown> {
     await nextTurn();
   }
 
-  /** Moves the bot's clock on: what is due within `ms` happens in order, each with what follows from it. */
+  /** Advances the bot's clock. Timers that are due within `ms` run in order, each with everything that it starts. */
   advance(ms: number): Promise<void> {
     return this.#clock.advance(ms);
   }

@@ -12,14 +12,14 @@ import type { ThreadTimes } from '../shared/thread-waits.js';
 const REPORT_MS = 1000;
 /** How often open connections are counted meanwhile, in ms: each count looks at every handle of the thread. */
 const COUNT_MS = 5000;
-/** In less than that the loop was not idle to speak of, in ms: to sleep and to wake takes longer. */
+/** Shorter idle times count as none, in ms: to sleep and to wake takes longer. */
 const SHORT_MS = 0.01;
 
 export interface UsageParts {
   report(report: UsageReport): void;
   /** Open connections by run. */
   connections(): ReadonlyMap<number, number>;
-  /** Of this thread; null where the system does not say. */
+  /** Waits of this thread for a processor; null where the system does not say. */
   times(): ThreadTimes | null;
   /** A monotonic clock, and how long the loop was idle until now, both in ms. */
   now?(): number;
@@ -36,12 +36,12 @@ export class UsageMeter {
   readonly #parts: UsageParts;
   readonly #now: () => number;
   readonly #idle: () => number;
-  /** By run, since the last report. Bounded by the runs of the host. */
+  /** Usage by run since the last report. Bounded by the runs of the host. */
   #used = new Map<number, Used>();
   /** All that the thread did since the last report, the host's own included, in ms. */
   #busyMs = 0;
   #run = 0;
-  /** Of that run, undefined for 0. */
+  /** The use of that run; undefined for 0. */
   #current: Used | undefined;
   #since: number;
   #idleBefore: number;
@@ -77,7 +77,7 @@ export class UsageMeter {
     used.bytes += bytes;
   }
 
-  /** To be called ten times a second while code runs in the thread. */
+  /** Call it ten times a second while code runs in the thread. */
   tick(): void {
     if (this.#now() - this.#reportedAt >= REPORT_MS) this.#report(false);
   }

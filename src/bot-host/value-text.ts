@@ -20,12 +20,12 @@ export function textOf(values: readonly unknown[]): string {
   try {
     return redactText(formatWithOptions(SHOWN, ...values));
   } catch {
-    // A value may have its own function for this.
+    // A value's own inspect function may throw.
     return 'a value that cannot be shown';
   }
 }
 
-/** What was thrown, on one line: the message of an error; any other object as it is shown in a line. Never throws. */
+/** A thrown value on one line: the message of an error; any other object as it is shown in a line. Never throws. */
 export function reasonOf(thrown: unknown): string {
   const isOther = typeof thrown === 'object' && thrown !== null && !isError(thrown);
   return messageOf(isOther ? textOf([thrown]) : thrown);
@@ -35,7 +35,7 @@ export function isError(thrown: object): boolean {
   try {
     return thrown instanceof Error || types.isNativeError(thrown);
   } catch {
-    // A proxy whose traps throw.
+    // The value is a proxy whose traps throw.
     return false;
   }
 }

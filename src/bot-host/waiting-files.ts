@@ -7,7 +7,7 @@ import { currentOwner } from './current-bot.js';
 
 type Call = (...args: unknown[]) => unknown;
 
-/** What opens a file by its path. Their siblings (`createReadStream`, `appendFileSync` …) call these. */
+/** Functions that open a file by its path. Related ones (`createReadStream`, `appendFileSync` …) call these. */
 const BY_CALLBACK = ['open', 'readFile', 'copyFile'] as const;
 const AT_ONCE = ['openSync', 'readFileSync', 'writeFileSync', 'copyFileSync'] as const;
 const BY_PROMISE = ['open', 'readFile', 'writeFile', 'appendFile', 'truncate', 'copyFile'] as const;
@@ -51,7 +51,7 @@ export function refuseWaitingFiles(): void {
   }
 }
 
-/** Null for what is not looked at: calls of the host, a file that is open, and one that does not block. */
+/** The path to check. Null for calls of the host, for open files, and for opening without blocking. */
 function pathOf([path, ...more]: unknown[]): fs.PathLike | null {
   if (!currentOwner()) return null;
   const isPath = typeof path === 'string' || path instanceof URL || Buffer.isBuffer(path);

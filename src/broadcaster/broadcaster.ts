@@ -44,7 +44,7 @@ const NO_META: FrameMeta = {
 };
 const NO_NAME = { low: 0, high: 0, json: 'null' };
 
-/** Turns items into frames: stamps the sequence number, serializes once, writes to the ring, wakes the fronts. */
+/** Turns items into frames: assigns the sequence number, serializes once, writes to the ring, wakes the fronts. */
 export class Broadcaster {
   readonly #writer: RingWriter;
   readonly #epoch: string;
@@ -102,7 +102,7 @@ export class Broadcaster {
     const id = eventId(this.#epoch, this.#writer.next);
     Object.assign(this.#meta, NO_META, { kind: KIND_CODE.gap, level: NO_LEVEL });
     this.#append('gap', gapJson(id, id, null));
-    // Transitions may be among what is lost: every stream gets the present state of every bot.
+    // Changes of state may be lost too, so every stream gets the present state of every bot.
     this.publish(snapshots.map(({ id, ...patch }) => ({ kind: 'session', id, patch })));
   }
 
@@ -174,7 +174,7 @@ export class Broadcaster {
   #session(id: string, patch: Parameters<SnapshotStore['merge']>[1]): void {
     const before = this.#snapshots.get(id)?.labels;
     const snapshot = this.#snapshots.merge(id, patch);
-    // With other labels it may belong to another team, which must not see its earlier lines.
+    // After a change of labels the bot may belong to another team, which must not see its earlier lines.
     const isSame = before === undefined || isDeepStrictEqual(before, snapshot.labels);
     const isGone = hasLeft(snapshot.status);
     if (isGone || !isSame) this.#lastLines.remove(id);

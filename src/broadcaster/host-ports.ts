@@ -15,7 +15,7 @@ export interface BatchPort {
 interface Attached<P> {
   port: P;
   inFlight: InFlight;
-  /** Of a host in a process. */
+  /** Reads the batches of a host in a process. */
   events: ProcessEvents;
 }
 
@@ -40,7 +40,7 @@ export class HostPorts<P extends BatchPort> {
     port.on('message', (batch) => this.#take(batch, attached));
   }
 
-  /** Takes what the host has posted, then closes its port. */
+  /** Takes the batches that the host has posted, then closes its port. */
   detach(host: number): void {
     const attached = this.#hosts.get(host);
     if (!attached) return;
@@ -50,8 +50,9 @@ export class HostPorts<P extends BatchPort> {
   }
 
   /**
-   * Takes what all hosts have posted until now. Ports have no common order: what main says about a bot comes after what the
-   * bot itself said (its last lines before its exit), and by the time main speaks the bot's host has posted those.
+   * Takes the batches that all hosts have posted until now. Ports have no common order: what main says about a bot
+   * comes after what the bot itself said (its last lines before its exit), and by the time main speaks the bot's host
+   * has posted those.
    */
   drain(): void {
     for (const attached of this.#hosts.values()) this.#drain(attached);
@@ -61,7 +62,7 @@ export class HostPorts<P extends BatchPort> {
     for (const { port } of this.#hosts.values()) port.close();
   }
 
-  /** Not batches that are posted meanwhile: a busy host would never end. */
+  /** Leaves batches that arrive meanwhile: with a busy host this loop would never end. */
   #drain(attached: Attached<P>): void {
     const { port, inFlight } = attached;
     let owed = inFlight.bytes;
@@ -78,7 +79,7 @@ export class HostPorts<P extends BatchPort> {
     try {
       items = batch.isText ? events.take(batch) : decodeBatch(batch.bytes);
     } catch (thrown) {
-      // The others' events continue.
+      // A fault of one host must not stop the events of the others.
       complain(`a batch of events was lost, it cannot be read: ${messageOf(thrown)}`);
     }
     this.#publish(items);

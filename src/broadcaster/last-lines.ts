@@ -16,9 +16,9 @@ const MAX_SAVED_UNITS = 16 * 1024 * 1024;
 
 /** The frames that are on the ring. */
 export interface Frames {
-  /** The oldest of them. */
+  /** Sequence number of the oldest frame on the ring. */
   readonly oldest: number;
-  /** The text of a frame that is there. */
+  /** The text of a frame on the ring. */
   text(seq: number): string;
 }
 
@@ -81,7 +81,7 @@ export class LastLines {
       // A busy bot has newer lines; a silent one has nothing that is not saved already.
       const newest = seqs[(next - 1 + LINES) % LINES] as number;
       if ((seqs[next] as number) >= to || newest < from) continue;
-      // The oldest first: they are dropped in this order.
+      // Saves the oldest first, because lines are dropped in this order.
       for (let n = 0; n < LINES; n++) {
         const seq = seqs[(next + n) % LINES] as number;
         if (seq >= to) break;

@@ -1,5 +1,5 @@
-// Runs in the broadcaster thread. Owns the list of bots that one bot host process may speak of, and reads its batches: the process
-// may have sent anything, and published is what a host may publish about the bots that run there, and nothing else.
+// Runs in the broadcaster thread. Owns the list of bots that one bot host process may publish about, and reads its
+// batches. The process may have sent anything, so only events that a host may publish about its own bots pass.
 
 import type { Batch, BatchAnswer } from '../shared/contract/batch.js';
 import { EACH_INVISIBLE } from '../shared/contract/escapes.js';
@@ -22,16 +22,16 @@ const { parse } = JSON;
 
 /** Items of a batch (src/bot-host/outbox.ts). */
 const MAX_ITEMS = 64;
-/** Bounds of a bot host for its bots, with room for what masks and marks add. In UTF-16 units. */
+/** The bounds that a bot host applies to its bots, with room for masks and truncation marks. In UTF-16 units. */
 const MAX_SCOPE_UNITS = 64;
 const MAX_STATUS_UNITS = 64;
 const MAX_CORRELATION_UNITS = 1024;
-/** Of `data`, as JSON. */
+/** Longest `data`, as JSON. */
 const MAX_DATA_UNITS = 32_768;
 const MAX_DATA_DEPTH = 64;
 /** The host's own statuses of a run. */
 const OF_RUNS: readonly string[] = ['starting', 'stopping'];
-/** Scopes that were found to be good. There are few; when it is full it is emptied. */
+/** Cache of valid scopes. There are few; a full cache is emptied. */
 const goodScopes = new Set<string>();
 const MAX_GOOD_SCOPES = 1000;
 
@@ -41,7 +41,7 @@ export class ProcessEvents {
   readonly #speakers = new Set<string>();
   #isFaulty = false;
 
-  /** @param answer tells the relay what the process has sent and must not. */
+  /** @param answer reports invalid items of the process to the relay. */
   constructor(answer: (answer: BatchAnswer) => void) {
     this.#answer = answer;
   }
@@ -72,7 +72,7 @@ export class ProcessEvents {
       const item = itemOf(text, now);
       const id = item.kind === 'log' ? item.session_id : item.id;
       if (id !== null && this.#speakers.has(id)) items.push(item);
-      // Its run there is over, or there never was one.
+      // The bot's run there is over, or there never was one.
       else strangers.add(String(id));
     }
     for (const stranger of strangers) this.#answer({ stranger });
@@ -80,15 +80,15 @@ export class ProcessEvents {
   }
 }
 
-/** @throws HostFault, SyntaxError for what is no JSON. */
+/** @throws HostFault, or SyntaxError for invalid JSON. */
 function itemOf(text: string, now: number): LogItem | SessionItem {
   const line = readLine(text);
   if (line && isGood(line)) {
-    // No line is from the future: the process has the clock of this machine.
+    // A line cannot be from the future, because the process uses this machine's clock.
     if (line.timestamp_ms > now) line.timestamp_ms = now;
     return line;
   }
-  // A change of a bot; or a line that is wrong, and this finds out why.
+  // Reads a change of a bot, or finds out why a line is invalid.
   const fields = objectOf(parse(text), 'an event');
   if (!Object.hasOwn(fields, 'patch')) {
     checkLine(fields);
@@ -97,7 +97,7 @@ function itemOf(text: string, now: number): LogItem | SessionItem {
   return checkedChange(fields);
 }
 
-/** What {@link readLine} leaves open. */
+/** Checks the fields that {@link readLine} does not check. */
 function isGood({ timestamp_ms: at, scope, correlation_id, message_json: json }: LogItem): boolean {
   checkScope(scope);
   return (
@@ -157,7 +157,7 @@ function isNestedDeeper(value: unknown, depth: number): boolean {
   return Object.values(value).some((inner) => isNestedDeeper(inner, depth - 1));
 }
 
-/** As bots may choose it. A host writes the outcomes of commands itself. */
+/** A scope that bots may choose, or that of command outcomes, which the host writes. */
 function checkScope(value: unknown): void {
   if (goodScopes.has(value as string)) return;
   const scope = textOf(value, MAX_SCOPE_UNITS);

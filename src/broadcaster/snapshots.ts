@@ -2,7 +2,7 @@
 
 import { type BotSnapshot, hasLeft } from '../shared/contract/events.js';
 
-/** A snapshot before anything is known. */
+/** The snapshot of a new bot, before its first change is merged. */
 function blank(id: string): BotSnapshot {
   return {
     id,

@@ -6,16 +6,15 @@ import type { Listener } from './requests/listener.js';
 
 const DRILL_AFTER_MS = 50;
 
-/** What main's calls act on beside the front. */
+/** The parts that main's calls act on, beside the front. */
 export interface FrontMethodsParts {
   listener: Listener;
-  /** What main needs to know of the engine. */
+  /** The facts about the engine that main needs. */
   engine: Omit<Bound, 'port'>;
-  /** Ends the thread. */
   end: () => void;
 }
 
-/** What a front does for main. */
+/** The methods of a front that main calls. */
 export function frontMethods(front: Front, parts: FrontMethodsParts): Serves<FrontMethods> {
   const { auth, views } = front;
   const { listener, engine, end } = parts;

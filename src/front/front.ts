@@ -41,7 +41,7 @@ export interface FrontOptions {
   dashboardDir: string;
   /** Called when the doorbell of a stream rings. */
   noteWake?: () => void;
-  /** Of the PIN bucket, in nanoseconds. */
+  /** The clock of the PIN bucket, in nanoseconds. */
   clock?: Clock | undefined;
   rebase?: NonNullable<ViewOptions['rebase']>;
 }
@@ -137,7 +137,7 @@ export class Front {
       dispatcher: new Dispatcher({
         hosts,
         targets(input) {
-          // It may be behind, and is brought up to date only when it was wrong: the host knows which bots it runs.
+          // The mirror may be behind, and is updated only when it was wrong: the host knows which bots it runs.
           mirror.sync();
           return control.call('commandTargets', input);
         },

@@ -18,7 +18,7 @@ import { type StreamRouteParts, streamRoute } from './routes/stream-route.js';
 import type { CallerHandlers, Handler, OpenHandlers } from './table/handlers.js';
 import type { Views } from './views/views.js';
 
-/** What the route groups need, each as its own module declares it. */
+/** The parts that the route groups need, each as its own module declares it. */
 export type FrontParts = RequestHandlerOptions &
   AuthRoutesParts &
   BotRoutesParts &
@@ -41,7 +41,9 @@ const HEALTHY: FixedResponse = {
   body: 'ok',
 };
 
-/** What an engine may answer by itself: nothing if each response is logged or depends on the request's origin. */
+/**
+ * The responses that an engine may give by itself: none if each response is logged or depends on the request's origin.
+ */
 export function fixedResponses({
   cors,
   log,

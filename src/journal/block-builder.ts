@@ -9,7 +9,7 @@ const MEMORY_BYTES = 80 * 1024;
 export interface NameEntry {
   readonly low: number;
   readonly high: number;
-  /** Another name with the same low word. */
+  /** The next name with the same low word of the hash. */
   next: NameEntry | undefined;
   /** Its number in the block `stamp`. */
   stamp: number;
@@ -53,7 +53,7 @@ export class BlockBuilder {
     return this.#base + this.size;
   }
 
-  /** The first frames come from there: aligned in the same way, they are copied at several times the speed. */
+  /** Aligns the first frame as its source is: V8 then copies several times as fast. */
   align(source: Uint8Array): void {
     if (this.count === 0) this.#base = source.byteOffset % WORD_BYTES;
   }
@@ -63,7 +63,7 @@ export class BlockBuilder {
     return this.count < MAX_BLOCK_FRAMES && this.size + bytes <= this.#capacity;
   }
 
-  /** Adds the next frame, whose bytes are at the end of {@link data} already. */
+  /** Adds the next frame. The caller has already copied its bytes to the end of {@link data}. */
   add(
     seq: number,
     bytes: number,
@@ -90,7 +90,7 @@ export class BlockBuilder {
   }
 
   /**
-   * The block so far, as a copy. @param clock the highest time in the journal before it.
+   * Returns a copy of the block so far. @param clock the highest time in the journal before it.
    * @param writtenMs now, by the journal's steady clock. @param memory takes the copy when it is large enough.
    */
   encode(clock: number, writtenMs = 0, memory?: ArrayBuffer): Uint8Array {

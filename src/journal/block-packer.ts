@@ -58,7 +58,7 @@ export class BlockPacker {
     const { length } = bytes;
     const words = new DataView(bytes.buffer, bytes.byteOffset, length);
     const table = this.#table;
-    // Farther back than any match may be.
+    // An offset that is too far back for a match, so that the first look-ups find none.
     table.fill(-MAX_OFFSET - 1);
     const lastStart = length - MATCH_LIMIT;
     /** The first byte that is not written yet. */
@@ -76,7 +76,7 @@ export class BlockPacker {
         step = misses++ >>> SKIP_BITS;
         continue;
       }
-      // What was skipped may match too.
+      // The skipped bytes may match too, so extend the match backwards.
       while (at > anchor && from > 0 && bytes[at - 1] === bytes[from - 1]) {
         at -= 1;
         from -= 1;

@@ -29,7 +29,7 @@ export class Head {
 
   /** @param stored a row of the table of heads, or a block. @throws Error when it is none. */
   constructor(stored: Uint8Array) {
-    // Copied: LMDB overwrites its buffer with the next read, and the buffer is not aligned.
+    // A copy, because LMDB overwrites its buffer with the next read, and the buffer is not aligned.
     const { buffer } = new Uint8Array(stored.subarray(0, HEADER_BYTES));
     if (buffer.byteLength !== HEADER_BYTES) throw new Error('no block');
     this.#header = Buffer.from(buffer);
@@ -174,7 +174,7 @@ export class Block extends Head {
     return this.time(seq) === 0 && this.kind(seq) === KIND_CODE.log;
   }
 
-  /** What is served in the place of a frame: its id, and the data of the gap. */
+  /** The replacement for a broken frame: its id, and the data of the gap. */
   gap(seq: number): { id: string; json: string } {
     const id = frameId(this.ownText(seq));
     return { id, json: gapJson(id, id, 1) };
@@ -185,7 +185,7 @@ export class Block extends Head {
     return this.#isAscii;
   }
 
-  /** {@link data} with a character for each byte: places in it are the same. Of ASCII it is the text. */
+  /** {@link data} with a character for each byte: places in it are the same. ASCII bytes become their text. */
   get latin1(): string {
     this.#latin1 ??= this.data.toString('latin1');
     return this.#latin1;
@@ -208,7 +208,7 @@ export class Block extends Head {
     return this.#samples(this.#scopeOf, this.names.scopes);
   }
 
-  /** The same of sessions. */
+  /** For each session, and for none, a frame of each kind that has it. */
   get sessionFrames(): number[] {
     return this.#samples(this.#sessionOf, this.names.sessions);
   }
@@ -226,12 +226,12 @@ export class Block extends Head {
     return frames;
   }
 
-  /** To be looked at: it may keep the text of the whole block in memory. */
+  /** The text of a frame, for a moment: keeping it may keep the text of the whole block in memory. */
   text(seq: number): string {
     return this.isAscii ? this.latin1.slice(this.start(seq), this.end(seq)) : this.ownText(seq);
   }
 
-  /** To be kept. */
+  /** The text of a frame in its own memory, which may be kept. */
   ownText(seq: number): string {
     return this.data.toString('utf8', this.start(seq), this.end(seq));
   }

@@ -1,11 +1,11 @@
-// Runs in the journal thread. Finds when something changes that each bot has, in the snapshots that pass: a row of a table for each
-// change.
+// Runs in the journal thread. Finds changes of one property of each bot in the snapshots that pass, and makes a table
+// row of each.
 
 import { type BotSnapshot, hasLeft } from '../shared/contract/events.js';
 import type { NameHasher } from '../shared/contract/name-hash.js';
 import type { NameKey } from './tables.js';
 
-/** From frame `seq` on the bot has this; null when it has left. */
+/** The value that the bot has from frame `seq` on; null when it has left. */
 export interface BotChange<V> {
   seq: number;
   key: NameKey;
@@ -16,7 +16,7 @@ export class BotChanges<V> {
   readonly #names: NameHasher;
   readonly #read: (snapshot: BotSnapshot) => V;
   readonly #changed: (change: BotChange<V>) => void;
-  /** What each bot has now by its key, as JSON, so that a frame without a change costs one comparison. */
+  /** The present value of each bot by its key, as JSON, so that a frame without a change costs one comparison. */
   readonly #now = new Map<string, { json: string; key: NameKey }>();
   #fresh: BotChange<V>[] = [];
 
@@ -31,7 +31,7 @@ export class BotChanges<V> {
     this.#changed = changed;
   }
 
-  /** What is not in the table yet, in order. */
+  /** Changes that are not in the table yet, in order. */
   get fresh(): readonly BotChange<V>[] {
     return this.#fresh;
   }

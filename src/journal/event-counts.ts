@@ -18,7 +18,7 @@ import { pointsOf, Sum } from './stats.js';
 
 /** Longest count for one answer, in ms: then the answer says how far it came. */
 const COUNT_MS = 1500;
-/** The same while not even one point is complete. */
+/** Longest count while not even one point is complete, in ms. */
 const MAX_COUNT_MS = 5000;
 
 /**
@@ -70,7 +70,7 @@ async function count(parts: QueryParts, search: Search, found: Counted): Promise
     if (ms > COUNT_MS && done > search.first) {
       const from = found.completeFrom(parts.reader.headUpTo(done)?.clock ?? 0);
       if (from < found.end) return from;
-      // To make progress in any case: the point is counted as far as it was read.
+      // Counts the incomplete point as far as it was read, so that every answer makes progress.
       if (ms > MAX_COUNT_MS) return found.end - found.width;
     }
     if (slices.isOver) await slices.turn();
@@ -79,7 +79,7 @@ async function count(parts: QueryParts, search: Search, found: Counted): Promise
 }
 
 class Counted extends Found {
-  /** By the first second. */
+  /** Points by their first second. */
   readonly points = new Map<number, Sum>();
   readonly width: number;
   /** The end of the last point, in s. */

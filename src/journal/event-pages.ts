@@ -59,7 +59,7 @@ class Collected extends Found<PageRequest> {
   #bytes = 0;
   /** Sequence number of the last event. */
   last = 0;
-  /** It has more than gaps. */
+  /** Whether it has more than gaps. */
   hasEvents = false;
 
   constructor(search: Search<PageRequest>, epoch: string) {

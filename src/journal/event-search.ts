@@ -14,18 +14,18 @@ import { mayMatch, Piece, type Required, Texts } from './text-search.js';
 
 /** Postings that are read between two checks of the time. */
 const YIELD_EVERY = 256;
-/** Frames, with a query: it reads their texts. */
+/** Frames that are read between two checks of the time when a query has to read their texts. */
 const YIELD_QUERY = 64;
 
 export interface QueryParts extends Readable {
   tables: Tables;
   reader: JournalReader;
   epoch: string;
-  /** Postings that are not in the tables yet. */
+  /** The recorder's postings that are not in the tables yet. */
   unposted: Recorder['unposted'];
 }
 
-/** What a search asks for: a part of {@link PageRequest}. */
+/** The bounds of a search: a part of {@link PageRequest}. */
 export type Wanted = Pick<PageRequest, 'order' | 'afterSeq' | 'beforeSeq' | 'afterMs' | 'beforeMs'>;
 
 /** A request, parsed. */
@@ -35,9 +35,11 @@ export interface Search<W extends Wanted = Wanted> {
   /** Frames from `first` to before `end`. */
   first: number;
   end: number;
-  /** What a frame must have, unless it is a gap: the longest texts first, which are in the fewest. */
+  /**
+   * Texts that every matching frame has, gaps excepted. The longest come first, because the fewest frames have them.
+   */
   required: readonly Required[];
-  /** What its text must match, if it is a line. */
+  /** Expressions that the text of every matching line matches. */
   regexes: readonly Regex[];
 }
 
@@ -46,7 +48,7 @@ export function isIndexed(filter: Filter | null): boolean {
   return filter === null || (isPosted(filter.sessions) && !filter.hasQuery);
 }
 
-/** Between which frames everything is that matches. */
+/** The range of frames that holds all matches. */
 export function limits<W extends Wanted>(
   { reader }: QueryParts,
   request: W,
@@ -171,7 +173,7 @@ export function segmentsOf(
   return [...inTables, ...inMemory];
 }
 
-/** What a search has found so far. */
+/** The results of a search so far. */
 export abstract class Found<W extends Wanted = Wanted> {
   protected readonly search: Search<W>;
 
@@ -197,7 +199,7 @@ export abstract class Found<W extends Wanted = Wanted> {
     const frames = this.#candidates(block);
     const { regexes } = this.search;
     const found: number[] = [];
-    // A loop: it runs for every line of the journal when nothing is required.
+    // A plain loop, because it runs for every line of the journal when the search requires no text.
     const count = frames?.length ?? to - from;
     for (let at = 0; at < count; at++) {
       const seq = frames ? (frames[at] as number) : from + at;
@@ -207,7 +209,7 @@ export abstract class Found<W extends Wanted = Wanted> {
     return found;
   }
 
-  /** Null for all of the block. */
+  /** Null stands for all frames of the block. */
   #candidates(block: Block): readonly number[] | null {
     const { required, filter } = this.search;
     // A gap passes every filter.

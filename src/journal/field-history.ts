@@ -19,7 +19,7 @@ import { limits, type QueryParts, segmentsOf, type Wanted } from './event-search
 import type { JournalReader } from './journal-reader.js';
 import { Slices } from './slices.js';
 
-/** Blocks that are read for one answer, and one more for each part that needs it. */
+/** Most blocks that are read for one answer, in addition to one for each part. */
 export const MAX_BLOCKS = 2000;
 /** Blocks that are read for the snapshot before the range. */
 const BEFORE_BLOCKS = 50;
@@ -54,13 +54,14 @@ export async function fieldHistory(
   ).reverse()) {
     if (segment >= at) continue;
     const frames = [...places()].map((place) => segment + place).sort((one, other) => other - one);
-    // Read together with its head, and kept: the newest block may be written again whenever this search yields.
+    // The block is read together with its head and kept, because the newest block may be rewritten whenever this search
+    // yields.
     let block: Block | undefined;
     for (const seq of frames) {
       if (seq >= at) continue;
       if (!block?.has(seq)) {
         const head = reader.headUpTo(seq);
-        // One that was removed meanwhile, or has nothing for the filter.
+        // Skip a block that retention has removed, or that has nothing for the filter.
         if (!head?.has(seq)) continue;
         if (!filter.mayMatch(head.kinds, head.levels)) {
           at = head.first;
@@ -150,7 +151,7 @@ class History {
     return within < 0 ? BEFORE : Math.floor(within / this.#stepMs);
   }
 
-  /** More of this part is not read. */
+  /** Marks a part of which the rest is not read. */
   cut(part: number): void {
     this.#cut.add(part);
   }

@@ -1,4 +1,4 @@
-// What the journal offers to fronts. The bytes of an answer are transferred, not copied.
+// The methods of the journal for fronts. The bytes of an answer are transferred, not copied.
 
 import { Handover, type Serves } from '../shared/contract/rpc.js';
 import type { JournalFrontMethods } from '../shared/contract/threads.js';

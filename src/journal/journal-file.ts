@@ -15,7 +15,7 @@ import type { JournalMemory, OpenJournal } from './open-journal.js';
 import { FORM, openTables, type Tables } from './tables.js';
 
 export interface JournalFileEvents {
-  /** Something that an operator should know. */
+  /** Reports something to the operator. */
   notice(message: string): void;
   /** The check in the background has found the open file broken: {@link JournalFile.replaceBroken} replaces it. */
   foundBroken(): void;
@@ -36,7 +36,7 @@ export class JournalFile {
   /** How the file was closed that is opened next. */
   #previousShutdown: JournalStart['previousShutdown'];
   #opened: OpenJournal | undefined;
-  /** What the check in the background has found. */
+  /** The result of the check in the background. */
   #fault = '';
 
   constructor(
@@ -53,7 +53,7 @@ export class JournalFile {
     this.#previousShutdown = start.previousShutdown;
   }
 
-  /** What is open now. */
+  /** The open journal, if any. */
   get opened(): OpenJournal | undefined {
     return this.#opened;
   }
@@ -102,11 +102,11 @@ export class JournalFile {
     if (!opened) return false;
     try {
       await opened.tables.close();
-      // Also while the service stops: the frames that are not written yet are written then.
+      // Reopens the file even while the service stops, because the last frames still have to be written.
       const tables = openTables(this.#path, this.#start.config.fsync);
       const reader = new JournalReader(tables, () => opened.recorder.changing);
       const state = await orClose(tables, () => tables.state.get('state'));
-      // It must hold what was committed last; otherwise it is another file.
+      // A file without the last commit is another file.
       if (state?.next !== opened.kept) {
         await tables.close();
         return false;
@@ -119,7 +119,7 @@ export class JournalFile {
     }
   }
 
-  /** Nothing that was read from it may be used after that. */
+  /** Views on the file are invalid after this. */
   async close(): Promise<void> {
     const opened = this.#opened;
     this.#opened = undefined;
@@ -197,7 +197,7 @@ export class JournalFile {
     return { isOpen: isOpen.promise, fault };
   }
 
-  /** What the examination of the open file has found. */
+  /** Takes the result of the examination of the open file. */
   #conclude(tables: Tables, fault: Finding): void {
     const isOther = this.#stopping.signal.aborted || this.#opened?.tables !== tables;
     if (fault === null || isOther) return;
@@ -218,7 +218,7 @@ export class JournalFile {
     try {
       return openTables(this.#path, this.#start.config.fsync);
     } catch (thrown) {
-      // Of a new file nothing is left then.
+      // Leave nothing of a new file behind.
       if (isNew) rmSync(this.#path, { force: true });
       throw thrown;
     }

@@ -32,7 +32,7 @@ export const EVENTS = [
   'fileMissing',
   /** After a failed write the file is open again, */
   'reopened',
-  /** or it is closed and stays so. */
+  /** or it stays closed. */
   'closed',
   'retryDue',
   'close',
@@ -44,7 +44,6 @@ export type Effect =
   | 'open'
   /** Close the file and open it again: an LMDB environment in which a write has failed may refuse all others. */
   | 'reopen'
-  /** Close the file. */
   | 'closeFile'
   /** Examine the whole file before it is opened the next time. */
   | 'distrustFile'
@@ -52,14 +51,13 @@ export type Effect =
   | 'replaceMissing'
   /** Close the broken file, set it aside, and open a new one. */
   | 'replaceBroken'
-  /** Start the pause before the next attempt. */
   | 'startPause'
   /** Double the pause, up to its limit. */
   | 'lengthenPause'
   | 'resetPause'
   /** Write what is pending now. */
   | 'write'
-  /** Look at the ring soon. */
+  /** Read the ring soon. */
   | 'wake'
   | 'reportOn'
   | 'reportFailure'

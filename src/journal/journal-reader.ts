@@ -71,8 +71,8 @@ export class JournalReader {
   }
 
   /**
-   * The same for a search, which reads many blocks once: it is not cached. @param memory of {@link memory}; the block is valid
-   * until it is used again. @throws Error when it is damaged.
+   * Reads a block for a search without caching it: a search reads many blocks, each once. @param memory of
+   * {@link memory}; the block is valid until it is used again. @throws Error when it is damaged.
    */
   blockIn(memory: ArrayBuffer, head: Head): Block | undefined {
     return this.#cached.get(head.first) ?? this.#read(head, memory);
@@ -160,7 +160,7 @@ export class JournalReader {
       } else if (isWithin) {
         next = head.next;
       } else {
-        // No frame in between, but perhaps a hole starts: its end is posted, its start is not.
+        // The postings have no frame in between, but a hole may start there: they hold only its end.
         next = Math.min(at, this.headUpTo(at - 1)?.next ?? next);
         if (next < at) break;
       }

@@ -9,7 +9,7 @@ import type { JournalFile } from './journal-file.js';
 import type { JournalMemory, OpenJournal } from './open-journal.js';
 import type { Recorder } from './recorder.js';
 
-/** Bytes of ring for each ms between two looks at it: a small ring is looked at more often, or it would lap the journal. */
+/** Bytes of the ring for each ms between two reads: a small ring is read more often, or it would lap the journal. */
 const RING_BYTES_PER_MS = 1024 * 1024;
 /** Least time between two notices about a lap, in ms. */
 const LAP_NOTICE_MS = 10_000;
@@ -33,9 +33,9 @@ export class TakenBack extends Error {
 }
 
 export interface JournalWriterHost {
-  /** Frames may be written to the file as they come. */
+  /** True while frames may be written to the file. */
   isOn(): boolean;
-  /** The last write has failed. */
+  /** True after a failed write, until one succeeds. */
   isFailing(): boolean;
   /** The service ends: {@link JournalWriter.finish} does the rest. */
   isClosing(): boolean;
@@ -102,7 +102,7 @@ export class JournalWriter {
     this.#write(opened);
   }
 
-  /** Removes what is too old while nothing comes. */
+  /** Removes old blocks while no frames arrive. */
   sweep(opened: OpenJournal): void {
     const { reader, retention, state } = opened;
     if (retention.isDue(reader.oldest(), state.next) && this.#write(opened)) this.wake();

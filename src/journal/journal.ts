@@ -40,7 +40,7 @@ const SHOWN_STATE: Record<LifeState, JournalStatus['state']> = {
   closing: 'on',
 };
 
-/** What the journal needs from other threads. */
+/** The parts of other threads that the journal needs. */
 export interface JournalPeers {
   status(status: JournalStatus, notice: string | null): void;
   /** Undefined when there is no broadcaster to answer. */
@@ -48,7 +48,7 @@ export interface JournalPeers {
 }
 
 export class Journal {
-  /** For the fronts. */
+  /** The methods that fronts call. */
   readonly answers: Answers;
   readonly #epoch: string;
   readonly #peers: JournalPeers;
@@ -58,7 +58,7 @@ export class Journal {
   readonly #sweeper: NodeJS.Timeout;
   readonly #effects: Record<Effect, () => void>;
   #state: LifeState = 'opening';
-  /** What has failed last. */
+  /** The last failure. */
   #failure: unknown;
   /** Why the journal does not write, null while it does. */
   #reason: string | null = null;
@@ -99,8 +99,8 @@ export class Journal {
   }
 
   /**
-   * Writes everything that is on the ring and records where numbering continues. To be called after the last front has
-   * ended: the numbers of what was published until then must not be used again.
+   * Writes everything that is on the ring and records where numbering continues. Call it after the last front has
+   * ended: the numbers of all events published until then must not be used again.
    */
   async close(): Promise<void> {
     this.#dispatch('close');
@@ -204,7 +204,7 @@ export class Journal {
         () => this.#dispatch('opened'),
         (thrown: unknown) => this.#failed('openFailed', thrown),
       )
-      // It is open, but its status cannot be read.
+      // Fails when the file is open but its status cannot be read.
       .catch((thrown: unknown) => this.#failed('writeFailed', thrown));
   }
 
@@ -217,7 +217,7 @@ export class Journal {
     this.#peers.status(this.status, notice);
   }
 
-  /** Finds out when the file or the numbering was taken away, and removes what is too old while nothing comes. */
+  /** Detects that the file or the numbering was removed, and removes old blocks while no frames arrive. */
   #sweep(): void {
     const { opened } = this.#file;
     if (!opened || this.#state !== 'on') return;

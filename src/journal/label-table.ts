@@ -22,11 +22,10 @@ export class JournalLabels {
       ({ labels }) => labels,
       ({ seq, key, value }) => this.#set(seq, key, value),
     );
-    // Only frames in blocks are searched for, and the labels of all of these are known.
+    // Searches find only frames in blocks, and the table has the labels of all of these.
     this.history.known = Number.POSITIVE_INFINITY;
   }
 
-  /** Loads the table. */
   load({ labels }: Tables): void {
     for (const { key, value } of labels.getRange()) {
       const [seq, low, high] = key;

@@ -45,7 +45,7 @@ export class JournalMemory {
   /** Brings a file that was opened up to the ring. @param found its state, undefined when the file is new. */
   resume(path: string, tables: Tables, found: State | undefined): OpenJournal {
     const { first, stream, config } = this.#start;
-    // What was counted but not written is counted again: its frames come again.
+    // Drops counts that were not written, because their frames are counted again.
     this.#stats.written();
     const state = found ?? newState(stream.epoch, first);
     this.#resumeBots(tables, found);

@@ -36,7 +36,7 @@ export async function readStates(
   for (const key of botsIn(tables)) {
     const state = stateAt(tables, key, seq);
     if (state && reaches(reach, state.id, state.labels)) {
-      // What a bot has been since before that moment it was then, however far the journal reaches back.
+      // A state that began before the moment was the bot's state then, however far back the journal reaches.
       if (state.since_ms <= atMs) answer.states.push(state);
       else answer.unknown.push(state.id);
     }

@@ -32,7 +32,7 @@ const STEP_FRAMES = 1024;
 const STEP_BYTES = 256 * 1024;
 /** Cost of a `session` frame in bytes, in addition to its own: its JSON is parsed. */
 const SESSION_BYTES = 4096;
-/** Bytes that may wait for the disk, compressed. Beyond it frames stay on the ring until it overwrites them. */
+/** Most compressed bytes that wait for the disk. Above it, frames stay on the ring until the ring overwrites them. */
 export const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 /** Buffers of blocks that are kept for reuse, 80 KB each: as many as one step over the ring fills. */
 const MAX_SPARE = 8;
@@ -40,7 +40,7 @@ const MAX_SPARE = 8;
 const MAX_NAMES = 65_536;
 
 interface SessionEntry extends NameEntry {
-  /** Positions of its frames in the open segment. */
+  /** Positions of the session's frames in the open segment. */
   places: number[];
 }
 /** A full block as it is stored. */
@@ -105,7 +105,7 @@ export class Recorder {
     return Math.min(full, this.#open.count > 0 ? this.#open.first : full);
   }
 
-  /** There is something to write. */
+  /** Whether there is something to write. */
   get isDirty(): boolean {
     return this.#dirty;
   }
@@ -146,7 +146,8 @@ export class Recorder {
           bytes += this.#take(this.next, end);
         }
       } finally {
-        // On errors too: the broadcaster would wait for it, and with it the whole service.
+        // Release the ring even after an error: otherwise the broadcaster, and with it the whole service, would wait
+        // for this reader.
         ring.release();
       }
       this.#pack();

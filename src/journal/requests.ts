@@ -26,14 +26,14 @@ import { readStates } from './past-states.js';
 import { Slices } from './slices.js';
 import { readStats } from './stats.js';
 
-/** Searches by an index. Each that runs may hold a page; the fronts bound how many come. */
+/** Searches by an index. Each running one may hold a page; the fronts bound how many arrive. */
 const INDEXED = { permits: 4, maxQueued: 1000 };
 /**
  * Searches that may have to read everything, for up to 1.5 s each: separate, so that they delay only each other. A longer
  * queue would wait longer than the fronts do.
  */
 const SCANS = { permits: 2, maxQueued: 24 };
-/** Parts for streams that resume, read one at a time. The fronts bound how many come. */
+/** Parts for streams that resume are read one at a time. The fronts bound how many are requested. */
 const REPLAYS = { permits: 1, maxQueued: 1000 };
 /** Cached filters; each may name 1,000 bots. */
 const MAX_FILTERS = 100;
@@ -41,12 +41,12 @@ const MAX_FILTERS = 100;
 /** The journal that is read: its file may be replaced at any time. */
 export interface AnswerSource {
   epoch: string;
-  /** Where its frames are from; null for a single service. */
+  /** Name of the node that its frames are from; null for a single service. */
   node: string | null;
   status(): JournalStatus;
   /** The open journal, if any. */
   opened(): OpenJournal | undefined;
-  /** The same, after a wait. Rejects with `unavailable`. */
+  /** Waits for the open journal. Rejects with `unavailable`. */
   ready(): Promise<OpenJournal>;
   /** Writes everything that is on the ring now, or a little later. Never rejects. */
   sync(): Promise<void>;
@@ -75,14 +75,14 @@ export class Answers {
     if (part.first !== null) return part;
     await this.#source.sync();
     const later = await this.#replay(request, cancelled);
-    // It is in memory, because the disk takes no writes now.
+    // The range is in memory, because the disk refuses writes now.
     if (later.first === null && request.from < (this.#source.opened()?.recorder.next ?? 0)) {
       throw new DroverError('unavailable', 'the journal is not written');
     }
     return later;
   }
 
-  /** One at a time, yielding to other work in between: each takes a few ms, and many come at once. */
+  /** Reads parts one at a time, with other work in between: each takes a few ms, and many requests come at once. */
   async #replay(request: ReplayRequest, cancelled?: AbortSignal): Promise<ReplayPart> {
     await this.#source.ready();
     return this.#replays.run(async () => {
@@ -125,7 +125,7 @@ export class Answers {
     return searches.run(() => this.#search(request, read, cancelled), cancelled, token);
   }
 
-  /** What each bot was at a moment. */
+  /** The state of each bot at a moment. */
   states(
     { token, ...request }: Asked<StatesRequest>,
     cancelled?: AbortSignal,

@@ -9,7 +9,7 @@ import type { SteadyClock } from './steady-clock.js';
 import { SEGMENT, type State, type Tables, usedBytes } from './tables.js';
 
 /** Most blocks that are removed in one transaction, in addition to as many as it adds. */
-const STEP = 32;
+const BLOCKS_STEP = 32;
 /** Largest share of the bytes for the statistics, which only age removes otherwise. */
 const STATS_SHARE = 1 / 16;
 /** Most postings that are removed in one transaction. */
@@ -26,8 +26,8 @@ export interface RetentionOptions {
 
 export class Retention {
   readonly #options: RetentionOptions;
-  /** Sessions of a segment whose postings have yet to be removed. */
-  #words: Uint32Array = new Uint32Array();
+  /** Sessions of the segment whose postings still have to be removed: pairs of words. */
+  #remaining: Uint32Array = new Uint32Array();
   #segment = -1;
 
   constructor(options: RetentionOptions) {
@@ -40,7 +40,8 @@ export class Retention {
   }
 
   /**
-   * Removes some of what is too old or too much. In a transaction. @param added blocks that the transaction adds.
+   * Removes some of the data that is too old or exceeds the limits. In a transaction. @param added blocks that the
+   * transaction adds.
    * @returns whether there is more to remove.
    */
   apply(tables: Tables, state: State, added: number): boolean {
@@ -48,10 +49,10 @@ export class Retention {
     const oldestTime = this.#oldestTime;
     let removed = 0;
     let oldest = 0;
-    const limit = STEP + added + 1;
+    const limit = BLOCKS_STEP + added + 1;
     for (const { key: first, value } of [...tables.heads.getRange({ limit })]) {
       oldest = first;
-      if (removed === STEP + added) break;
+      if (removed === BLOCKS_STEP + added) break;
       const head = new Head(value);
       // The newest block stays.
       if (head.next >= state.next) break;
@@ -67,34 +68,34 @@ export class Retention {
     }
     stats.prune(tables, state, oldestTime, maxBytes * STATS_SHARE);
     state.bytes = usedBytes(tables);
-    return removed === STEP + added || this.#words.length > 0;
+    return removed === BLOCKS_STEP + added || this.#remaining.length > 0;
   }
 
-  /** The transaction was not committed. */
+  /** Call it when the transaction was rolled back. */
   reset(): void {
-    this.#words = new Uint32Array();
+    this.#remaining = new Uint32Array();
   }
 
   get #oldestTime(): number {
     return this.#options.steady.now() - this.#options.maxAgeMs;
   }
 
-  /** By the time of writing: events with times of a wrong clock neither keep a block nor remove it. */
+  /** Age counts from the time of writing, so events with a wrong time neither keep a block nor remove it. */
   #isOld({ writtenMs, clock }: Head, oldestTime: number): boolean {
     return (writtenMs || clock) < oldestTime;
   }
 
   #removePostings(tables: Tables, oldest: number): void {
-    if (this.#words.length === 0) {
+    if (this.#remaining.length === 0) {
       for (const segment of tables.segments.getKeys({ limit: 1 })) {
         if (segment + SEGMENT > oldest) return;
         const stored = tables.segments.getBinary(segment);
-        this.#words = new Uint32Array(new Uint8Array(stored ?? []).buffer);
+        this.#remaining = new Uint32Array(new Uint8Array(stored ?? []).buffer);
         this.#segment = segment;
       }
     }
-    if (this.#words.length === 0) return;
-    const step = this.#words.subarray(0, 2 * POSTINGS_STEP);
+    if (this.#remaining.length === 0) return;
+    const step = this.#remaining.subarray(0, 2 * POSTINGS_STEP);
     for (let at = 0; at < step.length; at += 2) {
       const key: [number, number, number] = [
         step[at] as number,
@@ -103,7 +104,7 @@ export class Retention {
       ];
       tables.postings.removeSync(key);
     }
-    this.#words = this.#words.subarray(step.length);
-    if (this.#words.length === 0) tables.segments.removeSync(this.#segment);
+    this.#remaining = this.#remaining.subarray(step.length);
+    if (this.#remaining.length === 0) tables.segments.removeSync(this.#segment);
   }
 }

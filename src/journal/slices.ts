@@ -5,13 +5,13 @@ import { nowRuns, type Work } from '../shared/turn.js';
 /** How long a search runs before the thread does other work, in ms. */
 const SLICE_MS = 5;
 
-/** What a search reads. */
+/** The journal that a search reads. */
 export interface Readable {
   /** False once the journal is closed. */
   isOpen(): boolean;
   /** Aborted when the client has gone. */
   cancelled?: AbortSignal | undefined;
-  /** What it is read for. */
+  /** Names the request, for the line about a blocked event loop. */
   work?: Work | undefined;
 }
 

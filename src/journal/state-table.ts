@@ -9,12 +9,12 @@ import type { NameKey, StateKey, Tables } from './tables.js';
 
 /** Most rows that are checked in one transaction. */
 const PRUNE_STEP = 100;
-/** Behind every frame number. */
+/** A key after every frame number. */
 const END = Number.MAX_SAFE_INTEGER;
-/** Where the table of the journal's state says from where on the states are in it. */
+/** Key in the table of the journal's state: the frame from which on the states are recorded. */
 const SINCE = 'states';
 
-/** From where on the states of all bots are known. */
+/** The frame from which on the states of all bots are known. */
 export interface KnownFrom {
   seq: number;
   ms: number;
@@ -22,7 +22,7 @@ export interface KnownFrom {
 
 export class JournalStates {
   readonly #changes: BotChanges<BotState>;
-  /** To be written, when the table is new. */
+  /** Set for a new table, until it is written. */
   #since: KnownFrom | undefined;
   /** A pass over the rows, a step at a time: the last one that was checked. */
   #checked: StateKey | undefined;
@@ -67,8 +67,8 @@ export class JournalStates {
   }
 
   /**
-   * Removes some of the rows that say nothing of frame `oldest` and later. In a transaction. Of each bot the last row up to `oldest`
-   * stays, unless the bot was gone.
+   * Removes some of the rows that say nothing of frame `oldest` and later. In a transaction. The last row of each bot
+   * up to `oldest` stays, unless the bot had left.
    */
   prune({ states }: Tables, oldest: number): void {
     const after = this.#checked;
@@ -85,7 +85,7 @@ export class JournalStates {
   }
 }
 
-/** From where on the table has the states; undefined for an empty one. */
+/** The frame from which on the table has the states; undefined for an empty table. */
 export function sinceOf({ state }: Pick<Tables, 'state'>): KnownFrom | undefined {
   return state.get(SINCE) as KnownFrom | undefined;
 }

@@ -94,7 +94,7 @@ export async function readStats(
   let start = from;
   for (let count = READ_STEP; count === READ_STEP; ) {
     count = 0;
-    // In steps: a cursor that stays open across a yield would keep LMDB from reusing old pages.
+    // Reads in steps, because a cursor that stays open across a yield keeps LMDB from reusing old pages.
     for (const { key, value } of parts.tables.stats.getRange({ start, end, limit: READ_STEP })) {
       const at = Math.floor(key / width) * width;
       const point = points.get(at) ?? new Sum();

@@ -36,9 +36,9 @@ export interface State {
 
 /** Counts of one bucket of time. */
 export interface BucketCounts {
-  /** By the code of the level; frames without one at the end. */
+  /** Counts by the code of the level; frames without a level come last. */
   levels: number[];
-  /** By scope. */
+  /** Counts by scope. */
   scopes: Record<string, number>;
 }
 
@@ -100,8 +100,8 @@ export function openTables(path: string, fsync: Config['journal']['fsync']): Tab
   const sync =
     fsync === 'background' ? new BackgroundSync(root as RootDatabase & Flushing) : undefined;
   const binary = { encoding: 'binary' } as const;
-  // LZ4: frames are similar. To write them uncompressed took three times as much CPU time. One table opened twice: lmdb
-  // decompresses what is read, but what is written is compressed already.
+  // LZ4: frames are similar. To write them uncompressed took three times as much CPU time. The table is opened twice:
+  // lmdb decompresses rows that are read, but rows that are written are already compressed.
   const tables = {
     root,
     state: root.openDB<State, string>({ name: 'state' }),
@@ -124,7 +124,7 @@ export function openTables(path: string, fsync: Config['journal']['fsync']): Tab
         const after = usedBytes(tables);
         room.reserve(Math.max(after - before, 0) + changedBytes(after));
       };
-      // The flags are lmdb's own; its types leave them out.
+      // lmdb supports these flags, but its types leave them out.
       (root.transactionSync as (task: () => void, flags: number) => void)(
         taskWithRoom,
         waits && fsync !== 'never' ? SYNCED : flags,
@@ -139,7 +139,7 @@ export function openTables(path: string, fsync: Config['journal']['fsync']): Tab
   };
 }
 
-/** What lmdb's types leave out. */
+/** Methods that lmdb's types leave out. */
 interface Flushing {
   sync(done: (error?: unknown) => void): void;
 }
@@ -149,7 +149,7 @@ export class BackgroundSync {
   readonly #root: Flushing;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
-  /** There were commits since the last flush began. */
+  /** Whether there were commits since the last flush began. */
   #changed = false;
   #stopped = false;
   /** The error of the last flush, until {@link check} throws it. */
@@ -159,13 +159,13 @@ export class BackgroundSync {
     this.#root = root;
   }
 
-  /** There was a commit. */
+  /** Call it after each commit. */
   changed(): void {
     this.#changed = true;
     this.#arm();
   }
 
-  /** To be called before a commit. @throws the error of the last flush, once. */
+  /** Call it before a commit. @throws the error of the last flush, once. */
   check(): void {
     const fault = this.#fault;
     this.#fault = undefined;
@@ -190,7 +190,7 @@ export class BackgroundSync {
     }, SYNC_MS);
   }
 
-  /** An environment must not be closed during a flush. */
+  /** Waits for a running flush: an environment must not be closed during one. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);

@@ -1,4 +1,4 @@
-// Where texts are in the blocks of the journal, and in their frames.
+// Finds texts in the blocks of the journal and in their frames.
 
 import { isAscii } from 'node:buffer';
 import { lowerCase, lowerCaseJson } from '../shared/query/lower-case.js';
@@ -13,19 +13,24 @@ const ESCAPE = /\\u001b|\u00c2\u009b/g;
 /** The letters beyond ASCII whose lower case has one of ASCII, in bytes: the sign of Kelvin, and the I with a dot. */
 const ODD_LETTERS = ['\u00e2\u0084\u00aa', '\u00c4\u00b0'];
 
-/** Something that frames have. */
+/** A property of frames that a block can be searched for. */
 export interface Required {
   /** The frames of the block that can have it, ascending; null for all of them. */
   framesIn(block: Block): readonly number[] | null;
-  /** Whether some can. One search is several times as fast as one for each frame. */
+  /**
+   * Whether any frame of the block can have it. One search over the block is several times as fast as one per frame.
+   */
   mayBeIn(block: Block): boolean;
 }
 
 /** Texts of which one is required. */
 export class Texts implements Required {
-  /** As JSON, whose escapes are always written the same way. */
+  /** The texts as JSON, whose escapes are always written the same way. */
   readonly #json: readonly string[];
-  /** Finds them in bytes of which no character has a letter of them as its lower case: faster than a copy in lower case. */
+  /**
+   * Finds them in bytes without characters whose lower case is one of their letters. That is faster than a copy in
+   * lower case.
+   */
   readonly #inBytes: RegExp;
   readonly #isAscii: boolean;
 
@@ -35,7 +40,7 @@ export class Texts implements Required {
     this.#isAscii = this.#json.every((json) => isAscii(Buffer.from(json)));
   }
 
-  /** The fewest frames have the longest texts. */
+  /** The longest texts come first, because the fewest frames have them. */
   get length(): number {
     return shortest(this.#json);
   }
@@ -54,13 +59,13 @@ export class Texts implements Required {
     return isIn(this.#inBytes, block);
   }
 
-  /** Whether they are found by their bytes. */
+  /** Whether the texts can be found by their bytes. */
   #isSeenIn(block: Block): boolean {
     return block.isAscii || (this.#isAscii && !hasOne(block.latin1, ODD_LETTERS));
   }
 }
 
-/** A piece of JSON that lines have as it is. */
+/** A piece of JSON that occurs unchanged in lines. */
 export class Piece implements Required {
   readonly #inBytes: RegExp;
 

@@ -27,13 +27,13 @@ examine(path, () => {
     root.openDB({ name: 'segments', encoding: 'binary' }),
     root.openDB({ name: 'stats' }),
   ];
-  // One of an earlier version has no states.
+  // A journal of an earlier version has no states.
   const ofBots = ['labels', 'states'].flatMap((name) => root.openDB({ name }) ?? []);
   const { lastPageNumber, pageSize } = root.getStats() as Record<string, number>;
   if (statSync(path).size < LEAST_SHARE * (lastPageNumber ?? 0) * (pageSize ?? 0)) {
     throw new Error('it was cut short');
   }
-  // The service writes nothing before it reads this; from here on it goes first.
+  // The service waits for this line before it writes. From here on it has priority.
   if (scope === 'behind') {
     write(process.stdout, 'opened\n');
     setPriority(constants.priority.PRIORITY_LOW);
@@ -51,7 +51,7 @@ examine(path, () => {
   let last = 0;
   for (const key of blocks.getKeys({ start })) {
     const head = new Head(heads.getBinaryFast(key) ?? new Uint8Array());
-    // Before lmdb decompresses it: a damaged block may still decompress, to something else.
+    // Check the CRC before lmdb decompresses the block: a damaged block may decompress to something else.
     head.check(packed.getBinaryFast(key) ?? new Uint8Array());
     const block = new Block(blocks.getBinaryFast(key) ?? new Uint8Array());
     if (block.first !== key || block.first < last) throw new Error('its blocks are out of order');

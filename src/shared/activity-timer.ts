@@ -1,19 +1,22 @@
 // Used by main, fronts, broadcaster, journal and bot hosts. Owns one timer of its thread, which runs only while the thread does
 // something: an idle thread has no wake-ups.
 
-/** What happens at which time; all optional but the tick. */
+/** The callbacks of the timer; all but the tick are optional. */
 export interface ActivityTasks {
-  /** The thread runs something, after it was idle. */
+  /** Called when the thread runs something after it was idle. */
   begin?(): void;
-  /** A period is over. @param lateMs how late the timer fired. */
+  /** Called at the end of a period. @param lateMs how late the timer fired. */
   tick(lateMs: number): void;
-  /** The thread is idle again. */
+  /** Called when the thread is idle again. */
   end?(): void;
 }
 
 /** Periods without a note before a timer stops: to start it again costs more than a tick. */
 const QUIET_PERIODS = 2;
-/** The same where another thread is told: 1.5 s, so that a line a second does not wake that thread just when it is delivered. */
+/**
+ * Quiet periods where another thread is notified: 1.5 s, so that a line a second does not wake that thread just when it
+ * is delivered.
+ */
 export const LONG_QUIET_PERIODS = 15;
 
 export interface ActivityOptions {
@@ -53,18 +56,18 @@ export class ActivityTimer {
     return this.#timer !== undefined;
   }
 
-  /** Something runs. Cheap: it may be called at each callback. */
+  /** Notes that something runs. It is cheap enough to be called at each callback. */
   note(): void {
     this.#notes += 1;
     if (this.#timer === undefined) this.start();
   }
 
-  /** As {@link note}, without a note. */
+  /** Starts the timer without a note. */
   start(): void {
     if (this.#timer === undefined && !this.#isStopped) this.#begin();
   }
 
-  /** For good. */
+  /** Stops for good. */
   stop(): void {
     this.#isStopped = true;
     clearInterval(this.#timer);

@@ -2,15 +2,15 @@ import type { Block } from './contract/slow-turn.js';
 import { ownThread, threadTimes } from './thread-waits.js';
 import { nowRuns } from './turn.js';
 
-/** Between two looks at how long the thread has run, in ms. */
+/** Interval of the checks of how long the thread has run, in ms. */
 const LOOK_MS = 10;
-/** What was asked by a call is answered before, in ms. */
+/** Delay in ms, so that the call that asked for it is answered first. */
 const AFTER_MS = 50;
 
 /** Blocks the event loop of this thread, for drills. */
 export function blockLoop({ forMs }: Block): void {
   const thread = ownThread();
-  // What it has run, as other programs may have the processor meanwhile; where that is not known, the time.
+  // Counts run time, because other programs may have the processor meanwhile; where that is not known, elapsed time.
   const ran = (): number => threadTimes(thread)?.ranMs ?? performance.now();
   const end = ran() + (forMs ?? Number.POSITIVE_INFINITY);
   for (;;) {
@@ -20,7 +20,7 @@ export function blockLoop({ forMs }: Block): void {
   }
 }
 
-/** The same in another turn, a little later. */
+/** Blocks the event loop in another turn, a little later. */
 export function blockLater(block: Block, within = (task: () => void): void => task()): void {
   setTimeout(() => {
     nowRuns('a drill');

@@ -1,9 +1,12 @@
-// What bots, their hosts and their programs get of the environment of the service, which may hold secrets.
+// Selects the variables of the service's environment that bots, their hosts and their programs get. The others may be
+// secrets.
 
 import type { JsonObject } from './contract/json.js';
 import type { Program } from './contract/programs.js';
 
-/** Names, and beginnings of names with `*`. What a program needs to find its files, its language, its time zone, and the network. */
+/**
+ * Variables that a program needs to find its files, its language, its time zone, and the network. `*` ends a prefix.
+ */
 const PASSED: readonly string[] = [
   ...['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TMPDIR', 'LD_LIBRARY_PATH'],
   ...['LANG', 'LANGUAGE', 'LC_*', 'TZ', 'TZDIR'],
@@ -16,7 +19,10 @@ const PASSED_ON_WINDOWS: readonly string[] = [
   ...['SYSTEMROOT', 'SYSTEMDRIVE', 'WINDIR', 'COMSPEC', 'PATHEXT', 'TEMP', 'TMP', 'USERNAME'],
   ...['USERPROFILE', 'HOMEDRIVE', 'HOMEPATH', 'APPDATA', 'LOCALAPPDATA', 'PROGRAMDATA'],
 ];
-/** For the service itself: its configuration, its channels to systemd, its credentials, and options for its Node. */
+/**
+ * Variables for the service itself: its configuration, its channels to systemd, its credentials, and options for its
+ * Node.
+ */
 const NEVER =
   /^(?:DROVER_.*|NOTIFY_SOCKET|LISTEN_.*|WATCHDOG_.*|CREDENTIALS_DIRECTORY|NODE_OPTIONS|NODE_V8_COVERAGE)$/i;
 
@@ -28,7 +34,9 @@ export function checkPassed(more: readonly string[]): void {
   }
 }
 
-/** Of `env` what bots get. @param more of the operator (`hosts.env`): names, and beginnings of names with `*`. */
+/**
+ * The part of `env` that bots get. @param more of the operator (`hosts.env`): names, and beginnings of names with `*`.
+ */
 export function botEnvironment(
   env: NodeJS.ProcessEnv,
   more: readonly string[],
@@ -47,7 +55,10 @@ export function botEnvironment(
   return Object.fromEntries(kept) as Record<string, string>;
 }
 
-/** Removes from the environment of this thread or process what bots do not get. Before any code of a bot. */
+/**
+ * Removes the variables that bots do not get from the environment of this thread or process. Call it before any code of
+ * a bot runs.
+ */
 export function keepForBots(env: NodeJS.ProcessEnv, more: readonly string[]): void {
   const kept = botEnvironment(env, more);
   for (const name of Object.keys(env)) if (!Object.hasOwn(kept, name)) delete env[name];
@@ -63,7 +74,7 @@ export function programEnvironment(
   const own = Object.entries(env).flatMap(([name, value]): [string, string][] => {
     if (typeof value === 'string') return [[name, value]];
     const given = config[value.config];
-    // An optional key that the bot does not have.
+    // The bot does not have this optional key.
     if (given === undefined || given === null) return [];
     return [[name, typeof given === 'string' ? given : JSON.stringify(given)]];
   });

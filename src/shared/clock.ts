@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Time as supervision sees it. Tests supply their own. */
+/** The clock of supervision. Tests supply their own. */
 export interface Clock {
   /** Monotonic, in ms. */
   now(): number;

@@ -16,7 +16,7 @@ export interface DescriptorCalls {
 
 type Func = (name: string, result: string, parameters: string[]) => (...args: number[]) => number;
 
-/** What is used of koffi: its native module, without the package around it. */
+/** The part of koffi that is used: its native module, without the package around it. */
 interface Koffi {
   load(library: null): { func: Func };
 }
@@ -26,11 +26,11 @@ const SYS_CLOSE_RANGE = 436;
 const CLOSE_RANGE_CLOEXEC = 4;
 const F_SETFD = 2;
 const FD_CLOEXEC = 1;
-/** Behind the standard streams. */
+/** The first descriptor after the standard streams. */
 const FIRST = 3;
 const LAST = 0xffff_ffff;
 
-// In main before any other thread starts.
+// Created in main before any other thread starts.
 const gate = ForkGate.ofProcess();
 
 const calls = lazy((): DescriptorCalls => {
@@ -58,7 +58,7 @@ const calls = lazy((): DescriptorCalls => {
  */
 export function openForThisProcess<T>(open: () => T, close: (opened: T) => void): T {
   if (process.platform !== 'linux') return open();
-  // Before anything is open.
+  // Loads the calls before anything is open, because that can fail.
   const system = calls();
   return gate.open(() => {
     const opened = open();

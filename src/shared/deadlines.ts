@@ -6,7 +6,7 @@
 export class Deadlines<T extends object> {
   readonly #afterMs: number;
   readonly #late: (entry: T) => void;
-  /** When each is late, in ms of performance.now(), the oldest first. */
+  /** The deadline of each entry, by performance.now(), the oldest first. */
   readonly #entries = new Map<T, number>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -24,7 +24,6 @@ export class Deadlines<T extends object> {
     this.#entries.delete(entry);
   }
 
-  /** Forgets all entries. */
   clear(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -33,7 +32,7 @@ export class Deadlines<T extends object> {
 
   #wait(ms: number): void {
     this.#timer = setTimeout(() => this.#check(), ms);
-    // Those who wait keep the thread alive, or nothing does.
+    // This timer does not keep the thread alive: that is up to the code that waits.
     this.#timer.unref();
   }
 

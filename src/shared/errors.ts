@@ -52,16 +52,16 @@ export interface PlainError {
 
 /** An error that a client may see: its message is the whole body `{"error": message}`. */
 export class DroverError extends Error {
-  // A field, because a bot may have frozen the property that it overrides.
+  // Declared as a field, because a bot may have frozen the property that it overrides.
   override readonly name = 'DroverError';
   readonly code: ErrorCode;
   /** Whole seconds for a Retry-After header. */
   readonly retryAfterS: number | undefined;
 
   constructor(code: ErrorCode, message: string = ERRORS[code].message, retryAfterS?: number) {
-    // It is a response, so nobody reads its stack; to capture one is the larger part of the cost of a refused PIN.
+    // The error is a response, so nobody reads its stack. Capturing one would be most of the cost of a refused PIN.
     const { stackTraceLimit } = Error;
-    // Not an assignment: a bot may have made it read-only.
+    // Reflect.set does not throw when a bot has made the property read-only.
     Reflect.set(Error, 'stackTraceLimit', 0);
     super(message);
     Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
@@ -103,6 +103,6 @@ export function messageOf(thrown: unknown): string {
   } catch {
     text = 'a value that cannot be shown was thrown';
   }
-  // From the beginning of the white space only: a long run without a break is read once.
+  // Matches only from the beginning of white space, so that a long run without a break is read once.
   return text.replace(/(?<!\s)\s*[\r\n]\s*/g, ' ');
 }

@@ -4,7 +4,7 @@ import type { SchemaName, SchemaValue } from './schemas.js';
 
 type HostSchema = Extract<SchemaName, `Host${string}`>;
 
-/** Check what a bot host says. Apart from validators.ts, because only the relay needs them. */
+/** The validators of a bot host's messages. They are not in validators.ts, because only the relay needs them. */
 export const HOST_VALIDATORS = generated as unknown as {
   readonly [S in HostSchema]: ValidateFunction<SchemaValue<S>>;
 };

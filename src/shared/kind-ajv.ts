@@ -29,10 +29,10 @@ export function kindAjv(): () => Ajv {
         isTried ||= !pattern.isLinear;
         return pattern;
       },
-      // For schemas that are written to files, which these are not.
+      // Used only in schemas that are written to files, which these are not.
       { code: 'new RegExp' },
     );
-    // Of a format that is not known, KindSchemas tells.
+    // KindSchemas reports unknown formats.
     const ajv = addFormats.default(
       new Ajv({
         useDefaults: true,
@@ -73,7 +73,7 @@ function withinTime(task: () => boolean): boolean {
       return script().runInContext(context(), { timeout: MAX_CHECK_MS }) as boolean;
     } catch (thrown) {
       if ((thrown as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw thrown;
-      // Once more: the machine may have been asleep, or busy.
+      // Measures once more, because the machine may have been asleep or busy.
       if (!isAgain) continue;
       throw new DroverError(
         'bad_request',

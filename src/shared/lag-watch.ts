@@ -6,11 +6,11 @@ import { running, takeLongest, type Work } from './turn.js';
 
 /** How often a loop that works is measured, in ms. A blocked loop is measured to within so much. */
 export const LAG_PERIOD_MS = 100;
-/** From how long on a blocked loop is reported, in ms: clients wait for a front, and everybody for main. */
+/** A loop that is blocked this long is reported, in ms: clients wait for a front, and everybody for main. */
 export const SLOW_TURN_MS = 1000;
 
 export interface LagWatchOptions extends ActivityOptions {
-  /** The thread works again. */
+  /** Called when the thread works again. */
   begin?: () => void;
   /** The loop was blocked for {@link SLOW_TURN_MS}, and turns again. */
   slow?: (turn: SlowTurn) => void;
@@ -49,7 +49,7 @@ export function watchLag(
         if (lateMs + LAG_PERIOD_MS < SLOW_TURN_MS) return;
         const ranMs = before && last ? last.ranMs - before.ranMs : null;
         const waitedMs = before && last ? last.waitedMs - before.waitedMs : 0;
-        // It is not to blame for a busy machine.
+        // The thread is not to blame for a busy machine.
         const forMs = lateMs + LAG_PERIOD_MS - waitedMs;
         if (forMs >= SLOW_TURN_MS) slow?.({ forMs, ranMs, what: text(longest) });
       },

@@ -1,4 +1,4 @@
-// What bots may connect to: the list `network.allow` of the configuration.
+// The targets that bots may connect to: the list `network.allow` of the configuration.
 
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
@@ -12,7 +12,10 @@ interface Rule {
 /** A rule's host, then its port: `irc.example:6697`, `10.0.0.0/8`, `[2001:db8::/32]:443`, `2001:db8::1`. */
 const RULE = /^(?:\[([^\]]+)\]|([^:]+)|((?=[^:]*:[^:]*:)[0-9a-f:./]+))(?::(\d{1,5}))?$/i;
 const NAME = /^(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
-/** What no name has. domainToASCII() reads a URL and cuts a name there; the resolver would ask for the whole. */
+/**
+ * Characters that no name has. domainToASCII() reads a URL and cuts the name there, while the resolver would ask for
+ * all of it.
+ */
 const NO_NAME = /[^\p{L}\p{M}\p{N}.。．｡_*-]/u;
 
 export class NetworkRules {

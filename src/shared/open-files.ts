@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
  */
 export function maxOpenFiles(): number | null {
   try {
-    // A report takes 60 ms.
+    // Not from process.report, which takes 60 ms.
     return numberIn(/^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]);
   } catch {
     const { userLimits } = process.report.getReport() as { userLimits?: UserLimits };
@@ -26,10 +26,12 @@ export function countOpenFiles(): number | null {
   }
 }
 
-/** The same by a list, on any Linux: some ms for 10,000. Infinite when there is none left to do so. */
+/**
+ * Counts them by listing the directory, on any Linux: some ms for 10,000. Infinite when no descriptor is left to do so.
+ */
 export function listOpenFiles(): number | null {
   try {
-    // Without the one that this takes.
+    // Subtracts the descriptor that the listing uses.
     return readdirSync(OWN_FILES).length - 1;
   } catch (thrown) {
     return (thrown as NodeJS.ErrnoException).code === 'EMFILE' ? Number.POSITIVE_INFINITY : null;

@@ -37,7 +37,7 @@ export const CODE_DIR = at('../');
 /** The module of a kind that ships. */
 export const shippedKind = (kind: string): URL => at(`../../workers/kinds/${kind}.js`);
 
-/** Makes kinds of programs. */
+/** The module that makes kinds of programs. */
 export const PROGRAM_KIND = at('../kinds/program/program-kind.js');
 
 /** `dist/dashboard`, as vite leaves it (dashboard/vite.config.ts). */
@@ -46,10 +46,10 @@ export const DASHBOARD_DIR = fileURLToPath(at('../../dashboard'));
 /** The folder of the package in the build. */
 export const PACKAGE_DIR = fileURLToPath(at('../../..'));
 
-/** What bots in Python import. */
+/** The module that bots in Python import. */
 export const PYTHON_SDK = fileURLToPath(at('../../../sdk/python/drover_bot.py'));
 
-/** The folder of what `drover kinds new` writes. */
+/** The templates of `drover kinds new`. */
 export const NEW_BOTS = fileURLToPath(at('../../../sdk/new'));
 
 /** One of them exists: beside src in a checkout, one level further up in the build. */

@@ -19,7 +19,7 @@ export function writePrivateFile(
   text: string,
   owner?: { uid: number; gid: number },
 ): void {
-  // Nobody can prepare a file or a link of this name.
+  // The random name keeps others from preparing a file or a link with it.
   const fresh = `${path}.${randomBytes(8).toString('hex')}.tmp`;
   try {
     const file = openSync(fresh, 'wx', 0o600);

@@ -8,6 +8,6 @@ export function signalGroup(leader: number, signal: NodeJS.Signals): void {
   try {
     kill(-leader, signal);
   } catch {
-    // It has ended. A group of another user, which a setuid program makes, cannot be signalled.
+    // The group has ended, or belongs to another user, as after a setuid program.
   }
 }

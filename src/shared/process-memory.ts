@@ -23,7 +23,7 @@ export function residentMemory(): number {
   return bytesOf(RESIDENT) ?? process.memoryUsage.rss();
 }
 
-/** What RLIMIT_DATA counts, in bytes; 0 where that is unknown. */
+/** The memory that RLIMIT_DATA counts, in bytes; 0 where that is unknown. */
 export function dataSize(): number {
   return bytesOf(DATA) ?? 0;
 }
@@ -42,7 +42,7 @@ function openStatus(): number | undefined {
   try {
     return process.platform === 'linux' ? openSync('/proc/self/status', 'r') : undefined;
   } catch {
-    // No /proc.
+    // The system has no /proc.
     return undefined;
   }
 }

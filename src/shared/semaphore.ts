@@ -18,7 +18,10 @@ export class Semaphore {
   readonly #maxQueued: number;
   #free: number;
   #queued = 0;
-  /** By owner, the next one first; none is empty. Each is first in, first out. All together bounded by `maxQueued`. */
+  /**
+   * Queues by owner, the next one first; none is empty. Each is first in, first out. All together bounded by
+   * `maxQueued`.
+   */
   readonly #queues = new Map<string, Set<Deferred>>();
 
   constructor({ permits, maxQueued }: SemaphoreOptions) {
@@ -91,7 +94,7 @@ export class Semaphore {
     }
     const [owner, queue] = next;
     const [permit] = queue;
-    // To the end of the order.
+    // Moves the owner to the end of the order.
     this.#queues.delete(owner);
     this.#queues.set(owner, queue);
     if (permit) this.#remove(owner, permit);

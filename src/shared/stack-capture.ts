@@ -2,7 +2,7 @@
 
 import type { StackFrame } from './contract/bots.js';
 
-/** What a stuck thread was doing. */
+/** The work of a stuck thread. */
 export interface Captured {
   /** Innermost first. */
   frames: StackFrame[];
@@ -24,11 +24,11 @@ const MAX_FRAMES = 50;
 /** How long the thread gets to return to its loop, in ms. */
 const RESUME_MS = 50;
 
-/** What a thread of the service was doing that was stuck. */
+/** The work of a stuck thread of the service. */
 export interface Ended {
   /** Innermost first; empty when it was in native code that can be interrupted, such as a regular expression. */
   frames: StackFrame[];
-  /** As it says itself; null when it does not know. */
+  /** The work that the thread names; null when it does not know. */
   what: string | null;
   /** The turn is over, and the thread ends by itself. Otherwise it has to be terminated, which is safe. */
   isAborted: boolean;
@@ -47,13 +47,13 @@ interface InspectorMessage {
   result?: { result?: { value?: unknown } };
 }
 
-/** What is done with a thread that is stuck. */
+/** The task that runs in a stuck thread. */
 interface Task {
   /** Evaluated in it, where it is. */
   expression: string;
-  /** What it was doing is aborted after that. */
+  /** Whether its work is aborted after that. */
   ends: boolean;
-  /** uWebSockets.js may have begun it. */
+  /** Whether uWebSockets.js may have begun the turn. */
   hasUws?: boolean;
 }
 
@@ -112,7 +112,7 @@ export async function endStuckTurn(
   withinMs: number,
   hasUws: boolean,
 ): Promise<Ended | undefined> {
-  // Not later: a thread that could not answer in time, and works again, stays as it is.
+  // Cancels a late answer: a thread that works again after the timeout stays as it is.
   const until = Date.now() + 2 * withinMs;
   const task = {
     expression: `Date.now() > ${until} ? null : [(${LEAVE_AND_TELL})]`,
@@ -128,7 +128,7 @@ function captured(found: Found | undefined): Captured | undefined {
 }
 
 function toWorker(threadId: number): Connect {
-  // Not imported: few services ever need it.
+  // Loaded when needed, because few services ever need it.
   const { Session } = process.getBuiltinModule('node:inspector');
   const session = new Session();
   session.connect();
@@ -158,7 +158,7 @@ function toWorker(threadId: number): Connect {
   };
 }
 
-/** The same for the main thread of this process, from a worker thread. */
+/** Captures the main thread of this process, from a worker thread. */
 export async function captureMainThread(withinMs: number): Promise<Captured | undefined> {
   const { Session } = process.getBuiltinModule('node:inspector');
   const session = new Session();
@@ -224,7 +224,7 @@ function capture(
     let timeout = setTimeout(late, withinMs);
     let frames: StackFrame[] = [];
     let isOfNode = true;
-    /** By script id, which is all that the frames have. */
+    /** URLs by script id, because the frames have only that. */
     const urls = new Map<string, string>();
     const heard = (message: InspectorMessage): void => {
       const { callFrames, scriptId, url } = message.params ?? {};
@@ -238,7 +238,7 @@ function capture(
         asked.send(3, 'Debugger.evaluateOnCallFrame', { callFrameId, ...question });
       } else if (message.id === 3) {
         const value = message.result?.result?.value;
-        // It has not left: it came too late, and must not be ended.
+        // The thread has not left: its answer is too late, and it must not be ended.
         if (ends && !Array.isArray(value)) {
           done(undefined);
           return;

@@ -13,7 +13,7 @@ export interface Painted {
 /** Empties the line of the cursor. */
 export const CLEAR_LINE = Symbol('clear line');
 
-/** What a live table does to the terminal: its second screen without a cursor, and parts of that. */
+/** Sequences of a live table: the terminal's second screen without a cursor, and parts of that. */
 export const SCREEN = {
   open: { control: '\u001b[?1049h\u001b[?25l' },
   close: { control: '\u001b[?25h\u001b[?1049l' },
@@ -30,7 +30,7 @@ export function safeText(text: string): string {
   return text.replace(EACH_INVISIBLE, escaped);
 }
 
-/** The same for text of several lines: line breaks and tabs stay. */
+/** Text of several lines without invisible characters: line breaks and tabs stay. */
 export function safeLines(text: string): string {
   return text.replace(EACH_INVISIBLE, (at) => (at === '\n' || at === '\t' ? at : escaped(at)));
 }

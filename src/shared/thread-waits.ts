@@ -13,16 +13,16 @@ export function ownThread(): number {
 
 /** Since the start of the thread, in ms. */
 export interface ThreadTimes {
-  /** With a processor. */
+  /** Time with a processor. */
   ranMs: number;
-  /** Ready to run, without one. */
+  /** Time ready to run, without a processor. */
   waitedMs: number;
 }
 
 /** Null where that is not known. @param thread as {@link ownThread} says, of this process or of another one. */
 export function threadTimes(thread: number, pid: number | 'self' = 'self'): ThreadTimes | null {
   try {
-    // Both in ns; then the number of slices.
+    // The file has both times in ns, then the number of slices.
     const text = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8');
     const [ranMs = 0, waitedMs = 0] = text.split(' ').map((time) => Number(time) / 1e6);
     return { ranMs, waitedMs };

@@ -9,18 +9,18 @@ let since = 0;
 let longest: Work | undefined;
 let longestMs = 0;
 
-/** This runs from now on. */
+/** Says that this work runs from now on. */
 export function nowRuns(work: Work): void {
   settle();
   current = work;
 }
 
-/** What began last. */
+/** The work that began last. */
 export function running(): Work | undefined {
   return current;
 }
 
-/** What has taken longest since the last call, pauses included; undefined when that was not said. */
+/** The work that has taken longest since the last call, pauses included; undefined when nobody named it. */
 export function takeLongest(): Work | undefined {
   settle();
   const found = longest;

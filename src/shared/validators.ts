@@ -4,7 +4,7 @@ import type { SchemaName, SchemaValue } from './schemas.js';
 
 export type BodySchema = Exclude<SchemaName, 'Config' | `Host${string}` | `Bus${string}`>;
 
-// Generated, because to load Ajv and compile the schemas was a quarter of the CPU time of a start.
+// Generated, because loading Ajv and compiling the schemas took a quarter of the CPU time of a start.
 const VALIDATORS = generated as unknown as { [S in BodySchema]: ValidateFunction<SchemaValue<S>> };
 
 /** Checks a value against the schema, and fills in defaults. For the configuration: config-validator.ts. */

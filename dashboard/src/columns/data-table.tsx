@@ -12,15 +12,15 @@ interface Props<R> {
   chosen: ChosenColumns;
   rows: readonly R[];
   keyOf: (row: R) => string;
-  /** For tests and styles. */
+  /** Attributes of a row, for tests and styles. */
   attributesOf: (row: R) => Record<`data-${string}`, string>;
   cell: (name: string, row: R) => ComponentChildren;
-  /** The last cell of each row, always in sight: what can be done with it. */
+  /** The last cell of each row, which is always visible and holds the actions. */
   end: { title: string; of: (row: R) => ComponentChildren };
 }
 
-export function DataTable<R>({ label, table, chosen, rows, ...of }: Props<R>) {
-  const { keyOf, attributesOf, cell, end } = of;
+export function DataTable<R>({ label, table, chosen, rows, ...rest }: Props<R>) {
+  const { keyOf, attributesOf, cell, end } = rest;
   const { columns, widths, choose } = chosen;
   return (
     <div class="table-box">
@@ -45,7 +45,7 @@ export function DataTable<R>({ label, table, chosen, rows, ...of }: Props<R>) {
                 <td
                   key={name}
                   class={`${name === table.fixed ? 'row-name' : ''}${grow > 0 ? ' is-wrapped' : ''}`}
-                  // Beside the value where the table is too narrow for columns.
+                  // Shown beside the value when the table is too narrow for columns.
                   data-title={name === table.fixed ? undefined : title}
                 >
                   {cell(name, row)}
@@ -60,7 +60,7 @@ export function DataTable<R>({ label, table, chosen, rows, ...of }: Props<R>) {
   );
 }
 
-/** All rows share them, so each is as wide as its longest text. What can grow long is wrapped. */
+/** All rows share these tracks, so each column is as wide as its longest text. Columns with long texts are wrapped. */
 function tracksOf(columns: readonly Column[], widths: ChosenColumns['widths']): string {
   const tracks = columns.map(({ name, grow }) => {
     const width = widths[name];

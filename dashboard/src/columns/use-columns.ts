@@ -6,7 +6,7 @@ import { type Column, type ColumnTable, columnsOf } from './column.js';
 
 export interface ChosenColumns<C extends Column = Column> {
   columns: readonly C[];
-  /** Of those that were resized, in px. */
+  /** Widths of the resized columns, in px. */
   widths: Readonly<Record<string, number>>;
   /** Null for the default columns. */
   choose: (names: readonly string[] | null) => void;
@@ -21,13 +21,13 @@ export function useColumns<C extends Column>(
   const inAddress = route.value.query.get('columns')?.split(',');
   const key = (inAddress ?? names ?? usual).join();
   const hasNodes = cluster.value !== null;
-  // The same array while nothing changes: rows are drawn again for a new one.
+  // Keeps the same array while nothing changes, because a new one draws all rows again.
   const columns = useMemo(() => columnsOf(table, key.split(',')), [key, table, hasNodes]);
   const choose = useMemo(
     () =>
       (next: readonly string[] | null): void => {
         chooseColumns(table.name, { names: next });
-        // The address has them too, so that a saved view and a link do.
+        // Puts them into the address, so that links and saved views have them.
         changeQuery({ columns: next?.join() ?? '' });
       },
     [table],

@@ -66,7 +66,7 @@ function Form({ ids, onStart, onClose }: Props & { onStart: (run: BulkRun) => vo
       ...faultsOf(part, config, 'config'),
       ...faultsOf(partOf(RESTART, rules), restart, 'restart'),
     ]);
-    let changes: Pick<BulkChange, 'labels' | 'unlabel'> = { labels: {}, unlabel: [] };
+    let changes: Pick<BulkChange, 'labels' | 'removedLabels'> = { labels: {}, removedLabels: [] };
     const parsed = parseLabelChanges(labels);
     if ('fault' in parsed) wrong.set('labels', parsed.fault);
     else changes = parsed;

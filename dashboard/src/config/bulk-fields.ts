@@ -9,10 +9,10 @@ export interface BulkChange {
   config: readonly string[];
   restart: readonly string[];
   values: { config: JsonObject; restart: JsonObject };
-  /** To set, by name. */
+  /** Labels to set, by name. */
   labels: Readonly<Record<string, string>>;
   /** Names of labels to remove. */
-  unlabel: readonly string[];
+  removedLabels: readonly string[];
 }
 
 /** A schema with only these fields, each of which has to be given unless it may be missing. */
@@ -27,32 +27,32 @@ export function partOf(schema: Schema, names: readonly string[]): Schema {
 /** `name=value` sets a label, `-name` removes one; one a line. A fault quotes the line. */
 export function parseLabelChanges(
   text: string,
-): Pick<BulkChange, 'labels' | 'unlabel'> | { fault: string } {
+): Pick<BulkChange, 'labels' | 'removedLabels'> | { fault: string } {
   const labels: Record<string, string> = {};
-  const unlabel: string[] = [];
+  const removedLabels: string[] = [];
   for (const line of text.split('\n').map((one) => one.trim())) {
     if (line === '') continue;
     const at = line.indexOf('=');
     if (at > 0) labels[line.slice(0, at).trim()] = line.slice(at + 1).trim();
-    else if (/^-[^=\s]+$/.test(line)) unlabel.push(line.slice(1));
+    else if (/^-[^=\s]+$/.test(line)) removedLabels.push(line.slice(1));
     else return { fault: t('bulk.badLabel', { line }) };
   }
-  return { labels, unlabel };
+  return { labels, removedLabels };
 }
 
-/** What a bot is sent; undefined when it has nothing to change. */
+/** The request body for one bot; undefined when nothing changes. */
 export function updateOf(
   change: BulkChange,
-  { labels: had }: Pick<BotSnapshot, 'labels'>,
+  { labels: current }: Pick<BotSnapshot, 'labels'>,
 ): UpdateBotBody | undefined {
-  const { values, labels, unlabel } = change;
+  const { values, labels, removedLabels } = change;
   const picked = (names: readonly string[], from: JsonObject): JsonObject => {
     const given = filled(from);
     return Object.fromEntries(names.map((name) => [name, given[name] ?? null]));
   };
-  const next: Record<string, string> = { ...had, ...labels };
-  for (const name of unlabel) delete next[name];
-  const isLabelled = JSON.stringify(sorted(next)) !== JSON.stringify(sorted(had));
+  const next: Record<string, string> = { ...current, ...labels };
+  for (const name of removedLabels) delete next[name];
+  const isLabelled = JSON.stringify(sorted(next)) !== JSON.stringify(sorted(current));
   const body: UpdateBotBody = {
     ...(change.config.length > 0 && { config: picked(change.config, values.config) }),
     ...(change.restart.length > 0 && { restart: picked(change.restart, values.restart) }),

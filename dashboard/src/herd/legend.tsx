@@ -18,7 +18,7 @@ import {
 } from './cells.js';
 import { herdBots, herdHeld, herdVersion } from './past.js';
 import { HELD_SHAPE, UNKNOWN_SHAPE } from './sprites.js';
-import { herdView, light, toggleLit } from './view.js';
+import { herdView, setLit, toggleLit } from './view.js';
 
 const REDRAW_MS = 400;
 /** Statuses with a chip: bots can use any number. */
@@ -106,7 +106,7 @@ function Lit() {
           <Icon name="right" />
         </a>
       ) : null}
-      <button type="button" class="quiet" onClick={() => light([])}>
+      <button type="button" class="quiet" onClick={() => setLit([])}>
         <Icon name="close" />
         {t('filter.clear')}
       </button>

@@ -6,11 +6,11 @@ import { type Grouping, groupingOf } from './grouping.js';
 
 export interface HerdView {
   by: Grouping;
-  /** Empty when all are. */
+  /** The statuses that are lit; empty when all are. */
   lit: ReadonlySet<string>;
 }
 
-/** A status can have any character. */
+/** Statuses are percent-encoded in the address, because one can have any character. */
 const listOf = (text: string | null): string[] =>
   (text ?? '').split(',').flatMap((part) => (part === '' ? [] : [decodeURIComponent(part)]));
 
@@ -26,7 +26,7 @@ export function groupBy(by: Grouping): void {
   changeQuery({ by: by === 'kind' ? '' : by });
 }
 
-export function light(statuses: Iterable<string>): void {
+export function setLit(statuses: Iterable<string>): void {
   changeQuery({ show: [...statuses].map(encodeURIComponent).join(',') });
 }
 
@@ -34,10 +34,10 @@ export function light(statuses: Iterable<string>): void {
 export function toggleLit(status: string): void {
   const next = new Set(herdView.peek().lit);
   if (!next.delete(status)) next.add(status);
-  light(next);
+  setLit(next);
 }
 
-/** An address can be typed. */
+/** A typed address may not decode. */
 function safely<T>(task: () => T, otherwise: T): T {
   try {
     return task();

@@ -26,7 +26,7 @@ type TabPort = Port<ToTab, ToHub>;
 
 interface Tab {
   port: TabPort;
-  /** It has drawn its last update. */
+  /** Whether it has drawn its last update. */
   isReady: boolean;
   /** When it last took an update, by performance.now(). */
   tookAt: number;
@@ -34,9 +34,9 @@ interface Tab {
   pings: number;
   /** Undefined if it is new or frozen: the next update is the full state. */
   cursor: Cursor | undefined;
-  /** The connection state or the clock has changed. */
+  /** Whether the connection state or the clock has changed. */
   isStale: boolean;
-  /** It did not answer its pings. */
+  /** Whether it was dropped because it did not answer its pings. */
   isDropped: boolean;
 }
 
@@ -44,9 +44,9 @@ export class Hub {
   readonly #url: string;
   readonly #tabs = new Set<Tab>();
   #token: string | null = null;
-  /** The service has accepted the token. Until then the tokens of other tabs are kept as candidates. */
+  /** Whether the service has accepted the token. Until then the tokens of other tabs are kept as candidates. */
   #isAccepted = false;
-  readonly #others = new Set<string>();
+  readonly #otherTokens = new Set<string>();
   #stream: EventStream | undefined;
   #connection: Connection = { state: 'connecting' };
   readonly #clock = new ServiceClock(() => this.#markStale());
@@ -101,7 +101,7 @@ export class Hub {
 
   #receive(tab: Tab, message: ToHub): void {
     tab.pings = 0;
-    // It was only frozen.
+    // The tab was only frozen, not closed.
     if (tab.isDropped && message.type !== 'bye') this.#greet(tab, null, false);
     switch (message.type) {
       case 'hello':
@@ -136,11 +136,11 @@ export class Hub {
     this.#scheduleUpdates();
     const isOther = token !== null && token !== this.#token;
     if (isOther && (isNew || this.#token === null)) {
-      if (isNew) this.#others.clear();
+      if (isNew) this.#otherTokens.clear();
       this.#signIn(token);
       return;
     }
-    if (isOther && !this.#isAccepted) this.#others.add(token);
+    if (isOther && !this.#isAccepted) this.#otherTokens.add(token);
     tab.port.send({ type: 'session', token: this.#token, isEnded: false });
     tab.port.send({ type: 'firing', rules: this.#alerts.firing });
   }
@@ -148,7 +148,7 @@ export class Hub {
   #signIn(token: string): void {
     this.#reset();
     this.#token = token;
-    this.#others.delete(token);
+    this.#otherTokens.delete(token);
     this.#sendSession(false);
     void this.#read(token, this.#takeHandover(token));
   }
@@ -164,12 +164,12 @@ export class Hub {
 
   #signOut(isEnded: boolean): void {
     this.#reset();
-    this.#others.clear();
+    this.#otherTokens.clear();
     this.#sendSession(isEnded);
   }
 
   #refuse(): void {
-    const [other] = this.#others;
+    const [other] = this.#otherTokens;
     if (other !== undefined) this.#signIn(other);
     else this.#signOut(true);
   }
@@ -225,7 +225,10 @@ export class Hub {
     }
   }
 
-  /** The position of a stream comes with its last snapshot, or alone where there is none. */
+  /**
+   * The initial state is complete once the stream has a position: that comes with the last snapshot, or alone without
+   * any.
+   */
   #noteComplete({ lastEventId }: EventStream): void {
     if (this.#isComplete || lastEventId === null) return;
     this.#isComplete = true;
@@ -236,10 +239,10 @@ export class Hub {
     switch (state.state) {
       case 'open':
         this.#isAccepted = true;
-        this.#others.clear();
+        this.#otherTokens.clear();
         this.#state.beginCounting();
         this.#setConnection({ state: 'open' });
-        // Alerts before this stream, and those of a service that has started again.
+        // Loads alerts from before this stream, and those of a restarted service.
         this.#alerts.refresh();
         break;
       case 'connecting':

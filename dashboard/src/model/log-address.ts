@@ -14,7 +14,7 @@ export function useLogAddress(bot?: string): LogAddress {
   const { query } = route.value;
   const text = query.toString();
   const range = timeRange.value;
-  // Once: the beginning of a range that moves with the time would make it another one each time.
+  // Computed once for each range: the start of a live range moves with the time, so each call would give other bounds.
   const bounds = useMemo(presentBounds, [range]);
   const filter = useMemo(
     () => ({ query: queryIn(query), bot, range: bounds }),

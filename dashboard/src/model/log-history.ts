@@ -17,7 +17,10 @@ export interface HistoryPage {
   isLast: boolean;
 }
 
-/** The position of a query: an id, a time, or an end of the range. A cursor is only valid for the query that returned it. */
+/**
+ * Where a query begins: at an id, a time, or an end of the range. A cursor is valid only for the query that returned
+ * it.
+ */
 interface PageCursor {
   id: string | number | undefined;
   cursor: string | undefined;
@@ -31,7 +34,7 @@ export class LogHistory {
   readonly #range: Bounds;
   #before: PageCursor | undefined;
   #after: PageCursor | undefined;
-  /** Nodes of a cluster that did not answer: each is named once. */
+  /** Nodes of a cluster that did not answer and were reported: each is reported once. */
   readonly #missing = new Set<string>();
 
   constructor(
@@ -55,12 +58,15 @@ export class LogHistory {
     return { lines: lines.reverse(), isLast };
   }
 
-  /** The first row has changed. */
+  /** Forgets the position before the first row, because that row has changed. */
   resetBefore(): void {
     this.#before = undefined;
   }
 
-  /** The page after the line `id`, or from a time on (undefined: from the beginning), in the same way. */
+  /**
+   * The page after the line `id`, or from a time on (undefined: from the beginning); each further call returns the next
+   * page, until {@link resetAfter}.
+   */
   async after(id: string | number | undefined, signal: AbortSignal): Promise<HistoryPage> {
     this.#after ??= { id, cursor: undefined };
     const cursor = this.#after;

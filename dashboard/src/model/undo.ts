@@ -1,4 +1,4 @@
-// How an action on bots is undone, where that is possible.
+// Finds the action that undoes an action on bots, if there is one.
 
 import type { BotAction, BotSnapshot, NewBot } from '../../../src/client/index.js';
 import { isStopped } from './stopped.js';
@@ -7,7 +7,7 @@ import { isStopped } from './stopped.js';
 export interface Undo {
   action: 'start' | 'stop' | 'create';
   ids: readonly string[];
-  /** For `create`. */
+  /** The bots to create; empty for the other actions. */
   bots: readonly NewBot[];
 }
 
@@ -22,7 +22,7 @@ export function undoOf(
   before: ReadonlyMap<string, Pick<BotSnapshot, 'status' | 'desired'>>,
   known: ReadonlyMap<string, NewBot> = new Map(),
 ): Undo | undefined {
-  const was = (id: string): boolean => {
+  const wasStopped = (id: string): boolean => {
     const bot = before.get(id);
     return bot !== undefined && isStopped(bot);
   };
@@ -32,10 +32,10 @@ export function undoOf(
     case 'stop':
       return undo(
         'start',
-        done.filter((id) => before.has(id) && !was(id)),
+        done.filter((id) => before.has(id) && !wasStopped(id)),
       );
     case 'start':
-      return undo('stop', done.filter(was));
+      return undo('stop', done.filter(wasStopped));
     case 'delete': {
       const bots = done.flatMap((id) => known.get(id) ?? []);
       return undo(

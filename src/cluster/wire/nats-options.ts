@@ -34,14 +34,14 @@ export function natsOptions(config: NatsConfig): ConnectionOptions {
   const tls = tlsOf(config, servers);
   return {
     servers: servers.map(({ host }) => host),
-    // Other programs need not be able to send to it, and do not know it. What JetStream answers is not signed.
+    // The prefix is random, so that other programs cannot guess it: JetStream's answers are not signed.
     inboxPrefix: `drover.${config.name}.inbox.${randomUUID()}`,
     ...(authenticator ? { authenticator } : {}),
     ...tls,
   };
 }
 
-/** A subject for answers to this connection alone, as its client makes them. */
+/** A new inbox of this connection, as its client makes them. */
 export function newInbox(connection: NatsConnection): string {
   const { options } = connection as NatsConnection & { options?: ConnectionOptions };
   return createInbox(options?.inboxPrefix);
@@ -49,7 +49,7 @@ export function newInbox(connection: NatsConnection): string {
 
 function parseServer(url: string): ServerUrl {
   const [, scheme, login, host] = SERVER.exec(url) ?? [];
-  // Not the address itself: it may hold a password.
+  // The message leaves out the address, because it may hold a password.
   if (!host || !/^(\[[^\]]+\]|[^:[\]]+)(:\d+)?$/.test(host))
     throw new StartupError(
       'an address in cluster.servers is not understood; write nats://host:4222, nats://user:password@host:4222 or tls://host:4222',
@@ -58,7 +58,7 @@ function parseServer(url: string): ServerUrl {
 }
 
 function authenticatorOf(config: NatsConfig, servers: ServerUrl[]): Authenticator | null {
-  if (config.credentials !== null) return fromFile(config.credentials);
+  if (config.credentials !== null) return authenticatorFromFile(config.credentials);
   const logins = new Set(servers.map(({ login }) => login).filter((login) => login !== null));
   // The client does not tell which server it logs in to; servers of one NATS cluster have the same users.
   if (logins.size > 1)
@@ -71,7 +71,7 @@ function authenticatorOf(config: NatsConfig, servers: ServerUrl[]): Authenticato
     : usernamePasswordAuthenticator(user ?? '', password);
 }
 
-/** What is after the colon may hold anything, percent-encoded or not. */
+/** A login may have any characters, percent-encoded or not. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -81,7 +81,7 @@ function decode(text: string): string {
 }
 
 /** Reads the file again at each login: credentials are renewed while the service runs. */
-function fromFile(path: string): Authenticator {
+function authenticatorFromFile(path: string): Authenticator {
   let last = readFile('cluster.credentials', path);
   const authenticate = credsAuthenticator(() => last);
   try {
@@ -95,7 +95,7 @@ function fromFile(path: string): Authenticator {
       last = readFileSync(path);
       return authenticate(nonce);
     } catch {
-      // It is just being written, or gone. The client would end itself if this threw.
+      // The file is being written, or gone. The client would close if this threw.
       last = before;
       return authenticate(nonce);
     }
@@ -111,7 +111,7 @@ function tlsOf(config: NatsConfig, servers: ServerUrl[]): ConnectionOptions {
   if (!isWanted) return {};
   let host = '';
   return {
-    // Only told which server is next.
+    // Chooses no server; it only records which one is next.
     reconnectToServer: ([next]) => {
       host = next?.hostname ?? '';
       return null;

@@ -64,7 +64,7 @@ export class Authenticator {
   authenticate(exchange: Exchange): Caller {
     const caller = this.#identify(exchange);
     const use = this.#use(caller.record);
-    // Once in a while, not for each request: it costs more than the rest.
+    // Found only for the first use since the last report: it costs more than the rest of this call.
     use.from ??= originOf(exchange);
     return caller;
   }
@@ -77,7 +77,7 @@ export class Authenticator {
     return { token: undefined, record };
   }
 
-  /** To be called after an await, during which the token may have ended. @throws DroverError `invalid_token`. */
+  /** Call it after an await, during which the token may have ended. @throws DroverError `invalid_token`. */
   recheck({ record }: Caller): void {
     if (!this.#byId.has(record.id) || isOver(record)) throw new DroverError('invalid_token');
   }
@@ -119,7 +119,7 @@ export class Authenticator {
     if (known) return known;
     const record = this.#byDigest.get(tokenDigest(token));
     if (!record) throw new DroverError('invalid_token');
-    // Not a piece of a whole header.
+    // A copy, because a slice would keep the whole header in memory.
     const kept = copyOfText(token);
     const caller: Caller = { token: kept, record };
     this.#callers.set(kept, caller);
@@ -134,12 +134,12 @@ export function originOf(exchange: Pick<Exchange, 'address' | 'header'>): Client
   return { address: exchange.address, client };
 }
 
-/** It has expired; main removes it from all fronts a moment later. */
+/** The token has expired; main removes it from all fronts a moment later. */
 function isOver({ expires_at_ms }: TokenRecord): boolean {
   return expires_at_ms !== null && expires_at_ms <= Date.now();
 }
 
-/** What main needs to authorize the call; the digest stays here. */
+/** The rights that main needs to authorize the call; the digest stays here. */
 export function rightsOf({ record: { scopes, reach } }: Caller): Rights {
   return { scopes, reach };
 }

@@ -36,7 +36,7 @@ export class PinExchange {
       this.#bucket.giveBack();
       return;
     }
-    // Only attempts that cost a token are reported, so the bucket bounds the reports.
+    // Reports only attempts that cost a token, so the bucket bounds the reports.
     this.#refused({ address, lockedForS: this.#bucket.lockedForS() });
     throw new DroverError('wrong_pin');
   }

@@ -9,7 +9,7 @@ export class TokenStreams {
     this.#byToken.set(token, streams.add(sink));
   }
 
-  /** The stream is gone. */
+  /** Forgets a stream that has closed. */
   remove(token: string, sink: StreamSink): void {
     const streams = this.#byToken.get(token);
     streams?.delete(sink);

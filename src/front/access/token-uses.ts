@@ -28,7 +28,6 @@ export class TokenUses {
     ];
   }
 
-  /** Reports now. */
   flush(): void {
     this.#send(this.#auth.takeUses());
   }

@@ -3,7 +3,7 @@
 /** Longest header that is looked at, in characters. */
 const MAX_LENGTH = 512;
 
-/** In this order: most browsers also claim to be those that come later. */
+/** The order matters: most browsers also claim to be those further down. */
 const BROWSERS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['Edge', /\bEdg(?:e|A|iOS)?\//],
   ['Opera', /\bOPR\//],

@@ -5,12 +5,12 @@ type Counted = Pick<BotSnapshot, 'kind' | 'status'>;
 /** Statuses per kind that are counted separately besides the service's: a bot can use any number. */
 const MAX_OWN_STATUSES = 20;
 const SERVICE: ReadonlySet<string> = new Set(SERVICE_STATUSES);
-/** All other statuses. */
+/** The entry that counts all other statuses. */
 export const OTHER_STATUS = 'other';
 
 /** Runs in a front thread. Counts bots by kind and status as snapshots arrive, so that a scrape need not visit every bot. */
 export class BotCounts {
-  /** By kind, then by status. No entry is 0. */
+  /** Counts by kind, then by status. No entry is 0. */
   readonly #kinds = new Map<string, Map<string, number>>();
 
   clear(): void {
@@ -28,7 +28,7 @@ export class BotCounts {
   list(): { kind: string; status: string; count: number }[] {
     return [...this.#kinds].flatMap(([kind, statuses]) => {
       const own = [...statuses].filter(([status]) => !SERVICE.has(status));
-      // There may be one for each bot.
+      // A kind may have as many statuses as bots, so the rest is summed up.
       const rest = new Map(own.slice(MAX_OWN_STATUSES));
       const listed = [...statuses]
         .filter(([status]) => !rest.has(status))

@@ -78,7 +78,7 @@ export class BotList {
     return Buffer.from(`{"bots":[${shown.join(',')}]}`);
   }
 
-  /** By id: the order in which bots appeared is another one on each node, and after a restart. */
+  /** Pages are ordered by id, because the order of appearance differs between nodes, and after a restart. */
   #page(
     snapshots: Snapshots,
     matches: Matches,

@@ -61,7 +61,7 @@ export class BotOrder {
     try {
       parts = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     } catch {
-      // Reported below.
+      // A broken cursor is reported below.
     }
     const [name, sign, value, id] = Array.isArray(parts) ? (parts as unknown[]) : [];
     const isValue = value === null || ['number', 'string', 'boolean'].includes(typeof value);

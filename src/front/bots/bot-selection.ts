@@ -5,7 +5,7 @@ import type { BotTest } from '../../shared/query/bot-query.js';
 import { Semaphore } from '../../shared/semaphore.js';
 import type { SnapshotMirror } from './snapshot-mirror.js';
 
-/** Of one query at a time; further ones are refused with `overloaded`. */
+/** One query runs at a time; queries beyond the queue are refused with `overloaded`. */
 const TURNS = { permits: 1, maxQueued: 256 };
 /** Longest slice, in ms. */
 const SLICE_MS = 5;
@@ -23,7 +23,7 @@ export function findBots(
   gone?: AbortSignal,
 ): Promise<Set<string>> {
   const now = Date.now();
-  // As of now: bots may come and go until its turn, and between two slices.
+  // Copies the list, because bots may come and go before the query runs and between two slices.
   const all = [...mirror.all()];
   return turns.run(
     async () => {

@@ -8,7 +8,10 @@ const MAX_CONDITIONS = 100;
 /** How long all conditions together, and each of them before the next one runs, judge bots until the thread does other work, in ms. */
 const SLICE_MS = 2;
 const TURN_MS = 0.5;
-/** Changes that a condition may be behind, beside the bots that it begins with. One that is further behind begins again. */
+/**
+ * Changes that a condition may be behind, beside the bots that it begins with. A condition that is further behind
+ * starts over.
+ */
 const MAX_BEHIND = 65_536;
 
 /** A bot has this snapshot from frame `from` on, undefined when it has left; the one before it counts until before `until`. */
@@ -17,7 +20,7 @@ interface Change {
   snapshot: BotSnapshot | undefined;
   from: number;
   until: number;
-  /** When it came, for conditions about a time. */
+  /** When the snapshot arrived, for conditions about a time. */
   now: number;
 }
 
@@ -30,7 +33,7 @@ export class MatchHistory extends SpanHistory<boolean> {
   readonly condition: BotCondition;
   users = 0;
   #waiting: Change[] = [];
-  /** Those before this one are judged. */
+  /** Index of the first change that is not judged yet. */
   #at = 0;
   #mostWaiting = MAX_BEHIND;
 
@@ -39,7 +42,7 @@ export class MatchHistory extends SpanHistory<boolean> {
     this.condition = condition;
   }
 
-  /** These are all bots as of just before frame `seq`. */
+  /** Starts from these bots, which are all that existed just before frame `seq`. */
   begin(seq: number, bots: Change[]): void {
     this.restart(seq);
     this.known = seq;
@@ -53,12 +56,12 @@ export class MatchHistory extends SpanHistory<boolean> {
     this.#at = 0;
   }
 
-  /** To be followed by a look at {@link isTooFarBehind} before anything is judged. */
+  /** Check {@link isTooFarBehind} after this, before anything is judged. */
   see(change: Change): void {
     if (!this.isTooFarBehind) this.#waiting.push(change);
   }
 
-  /** It has not taken all changes: it has to begin again. */
+  /** Whether it has dropped changes and has to start over. */
   get isTooFarBehind(): boolean {
     return this.#waiting.length - this.#at > this.#mostWaiting;
   }
@@ -98,7 +101,7 @@ export class MatchHistories {
   readonly #bots: () => Iterable<{ snapshot: BotSnapshot }>;
   /** Frames below this are in the mirror. */
   #next = 0;
-  /** The next slice is on its way. */
+  /** Whether the next slice is scheduled. */
   #isWaiting = false;
 
   constructor(names: NameHasher, bots: () => Iterable<{ snapshot: BotSnapshot }>) {
@@ -159,7 +162,7 @@ export class MatchHistories {
     history.begin(next, all);
   }
 
-  /** Judges what waits, for a slice; the rest comes behind other work. */
+  /** Judges waiting changes for one slice, and schedules the rest after other work. */
   #judge(): void {
     let now = performance.now();
     const end = now + SLICE_MS;
@@ -168,7 +171,7 @@ export class MatchHistories {
       if (history.isBehind && now < end) {
         history.judge(this.#next, Math.min(end, now + TURN_MS));
         now = performance.now();
-        // Those that had no turn come first next time.
+        // Moves this condition to the end, so that the others come first next time.
         this.#byKey.delete(key);
         this.#byKey.set(key, history);
       }

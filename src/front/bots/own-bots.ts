@@ -20,7 +20,7 @@ export class OwnBots implements Snapshots {
     const shared = this.#cluster.get(id);
     const own = this.#own.get(id);
     if (!shared || !own) return own ?? shared;
-    // One that has moved to another node has a higher term there.
+    // A bot that has moved to another node has a higher term there.
     return (own.snapshot.term ?? Infinity) >= (shared.snapshot.term ?? 0) ? own : shared;
   }
 

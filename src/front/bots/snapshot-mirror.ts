@@ -78,7 +78,7 @@ export class SnapshotMirror {
    */
   sync(): boolean {
     const isCurrent = this.#read();
-    // It rejects when the stream has been replaced: nothing shows this mirror any more.
+    // Rejects when the stream has been replaced, and then nothing uses this mirror any more.
     if (!isCurrent) this.#rebase().catch(() => {});
     return isCurrent;
   }

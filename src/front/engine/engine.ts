@@ -7,7 +7,7 @@ export interface Response {
   /** Names and values, alternating. The engine adds Content-Length. */
   headers: readonly string[];
   body: string | Uint8Array;
-  /** Close the connection after it: what still arrives is not trusted or not wanted, and never answered. */
+  /** Close the connection after the response: further bytes on it are not trusted or not wanted, and never answered. */
   close?: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface Exchange {
   readonly address: string;
   /** Why its head is refused, regardless of the route. The connection has to be closed then. */
   readonly refusal: DroverError | undefined;
-  /** Set by the front: its place among the requests of its route. */
+  /** Set by the front: the request's place in the limiter of its route. */
   slot: InFlightSlot | undefined;
   /** Set by the front: the id of its token; undefined until it is known. */
   token: string | undefined;
@@ -32,7 +32,7 @@ export interface Exchange {
   route: number;
   /** A header's value, '' when there is none. `name` in lower case. Only before the handler's first await. */
   header(name: string): string;
-  /** The values of all headers of this name, in their order. As {@link header} otherwise. */
+  /** The values of all headers of this name, in their order. Otherwise like {@link header}. */
   headers(name: string): string[];
   /**
    * The whole body. To be called before the handler's first await.
@@ -120,7 +120,7 @@ export interface ConnectionGate {
 /** A loaded certificate. Call one of the methods, once. */
 export interface PreparedTls {
   /**
-   * Uses it for new connections; open ones stay as they are.
+   * Uses the certificate for new connections; open ones keep theirs.
    * @throws Error if that fails: then nothing has changed.
    */
   commit(): void;
@@ -145,11 +145,11 @@ export interface EngineOptions {
   maxUrlBytes: number;
   /** Request line and headers together. */
   maxHeaderBytes: number;
-  /** For a request's head, and for a connection that has sent nothing. */
+  /** Limit for a request's head, and for a connection that has sent nothing. */
   headerTimeoutMs: number;
-  /** For a body that no handler reads. */
+  /** Limit for a body that no handler reads. */
   bodyTimeoutMs: number;
-  /** Between two requests, and for a response that the client does not read. */
+  /** Limit between two requests, and for a response that the client does not read. */
   idleTimeoutMs: number;
 }
 

@@ -7,14 +7,14 @@ import type { EngineKind } from './engine.js';
 export interface ChosenEngine {
   kind: EngineKind;
   line: string;
-  /** It is used although it does this, in words of {@link ChosenEngine.line}. */
+  /** A fault of an engine that is used nevertheless, in the words of {@link ChosenEngine.line}. */
   fault?: string;
 }
 
 /** A binary of uWebSockets.js that loads here. */
 interface LoadedUws {
   kind: EngineKind;
-  /** What it does wrong, '' when it passes the self-test. */
+  /** Its faults in the self-test; '' when it passes. */
   fault: string;
 }
 
@@ -50,7 +50,7 @@ export async function loadEngine(wanted: Config['engine'], fronts: number): Prom
   return fault === '' ? { kind, line } : { kind, line: `${line}, but its binary ${fault}`, fault };
 }
 
-/** Loaded when it is chosen: with node:http, node:https and node:tls. */
+/** Imported only when chosen, because it loads node:http, node:https and node:tls. */
 async function nodeHttp(why: string, fronts: number): Promise<ChosenEngine> {
   const { canSharePort, nodeEngine } = await import('./node/node.js');
   const { node } = process.versions;
@@ -65,7 +65,7 @@ async function nodeHttp(why: string, fronts: number): Promise<ChosenEngine> {
 
 /** @returns the engine, or the reason why the binary does not load. */
 async function loadUws(): Promise<LoadedUws | string> {
-  // It is for those who add it: docs/ENGINES.md.
+  // uWebSockets.js is optional; docs/ENGINES.md says how to add it.
   if (!isInstalled()) return 'uWebSockets.js is not installed';
   try {
     const { uwsEngine } = await import('./uws/uws.js');

@@ -1,6 +1,6 @@
 import { DroverError } from '../../shared/errors.js';
 
-/** One number. Longer ones are refused by one engine and not by the other. */
+/** One number. One engine refuses longer ones, the other does not. */
 const LENGTH = /^\d{1,15}$/;
 const CLOSE = /(?:^|,)\s*close\s*(?:,|$)/i;
 
@@ -49,7 +49,7 @@ export class RequestHead {
     return this.#codings === 1 && this.#coding.toLowerCase() === 'chunked';
   }
 
-  /** `Connection`, all of them. */
+  /** The values of all `Connection` headers. */
   get connection(): string {
     return this.#connection;
   }
@@ -57,7 +57,7 @@ export class RequestHead {
   /** The client wants the connection to be closed after the response. */
   get isLast(): boolean {
     const connection = this.#connection;
-    // Most requests: the pattern costs more.
+    // Decides most requests without the pattern, which costs more.
     if (connection === '' || connection === 'keep-alive') return false;
     return CLOSE.test(connection);
   }

@@ -12,7 +12,7 @@ const EVENT_ID = /^([0-9a-f]{1,32})-(0|[1-9][0-9]{0,15})$/;
 
 /** `whole` is a download: all pages, one after the other. */
 export interface EventQuery {
-  /** Without the filter, whose key takes time when bots are judged. */
+  /** The request without its filter, because making the filter's key takes time when bots are judged. */
   request: Omit<PageRequest, 'filter'>;
   filter: Filter | null;
   whole: boolean;
@@ -20,7 +20,7 @@ export interface EventQuery {
 
 export interface StatsQuery {
   request: Omit<StatsRequest, 'search'>;
-  /** Undefined without a query: then nothing is searched. */
+  /** Undefined without a query: then the counts are read without a search. */
   filter: Filter | null | undefined;
 }
 

@@ -5,7 +5,7 @@ import { readBotField } from '../../shared/query/read-bot-field.js';
 import { type Filter, parseFilter, type StreamReach } from '../../shared/stream/filter.js';
 import type { View } from '../views/view.js';
 
-/** They never change, or always. */
+/** Fields that never change, or always do. */
 const WITHOUT_PAST: readonly string[] = ['bot', 'kind', 'since'];
 const DEFAULT_RANGE_MS = 3_600_000;
 
@@ -24,7 +24,7 @@ export function parseFieldHistoryQuery(
   ] as const;
   const filter = parseFilter(only, names, reach, nodes, makeJudge) as Filter;
   return {
-    // No query: nothing is judged.
+    // The filter has no query, so its key needs no judging of bots.
     filter: filter.key,
     fields: [...new Set(field.map(nameOf))],
     afterMs,

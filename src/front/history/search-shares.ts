@@ -10,7 +10,7 @@ const RETRY_AFTER_S = 1;
 
 /** Runs in a front thread. Bounds the searches of each token, so that one token cannot keep out the others. */
 export class SearchShares {
-  /** By token id; only those that search now. */
+  /** Running searches by token id. */
   readonly #searching = new Map<string, number>();
   #total = 0;
 

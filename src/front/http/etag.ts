@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 
-/** A strong entity tag. */
 export function etagOf(content: Uint8Array): string {
   return `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
 }

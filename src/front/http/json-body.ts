@@ -56,7 +56,7 @@ export function jsonBody<S extends BodySchema>(schema: S): BodyReader<SchemaValu
 }
 
 function isJson(contentType: string): boolean {
-  // Most requests: to take it apart costs more.
+  // Decides most requests without parsing the header.
   if (contentType === 'application/json') return true;
   return contentType.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
 }

@@ -1,8 +1,8 @@
 /** A value that is secret by its name, also inside a URL that is itself a value. */
 const NAMED = /((?:token|ticket|pin)\s*=)[^&;#"']*/gi;
-/** What could be a token or a ticket. A space is a decoded `+`. */
+/** A text that could be a token or a ticket. A space is a decoded `+`. */
 const OPAQUE = /[A-Za-z0-9+/_ -]{32,}={0,2}/g;
-/** Path of a bot: known words do not count as part of its id. */
+/** The path of a bot; a known action after the id is no part of it. */
 const BOT_PATH = /^(\/api\/bots\/)([^/]*)(\/(?:start|stop|restart|config|incidents))?$/;
 const HIDDEN = '***';
 const MAX_SHOWN = 512;
@@ -19,7 +19,7 @@ export function redactTarget(path: string, query: string, pin: string | null): s
   if (shownPath === undefined || shownQuery === undefined) return HIDDEN;
   const [, before = '', rest = shownPath, after = ''] = BOT_PATH.exec(shownPath) ?? [];
   const target = `${before}${redact(rest)}${after}${shownQuery === '' ? '' : `?${redact(shownQuery)}`}`;
-  // After the long runs, which it would split.
+  // The PIN is hidden after the long runs, because hiding it first would split them.
   const shown = pin === null ? target : target.replaceAll(pin, HIDDEN);
   return printable(shown).slice(0, MAX_SHOWN);
 }

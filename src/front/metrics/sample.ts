@@ -8,7 +8,7 @@ export interface Buckets {
   sum: number;
 }
 
-/** What one response of `GET /metrics` shows. */
+/** The data of one response of `GET /metrics`. */
 export interface Sample {
   main: MainMetrics;
   process: ProcessMetrics;

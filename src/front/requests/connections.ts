@@ -32,7 +32,7 @@ export class Connections implements ConnectionGate {
     this.#trusted = trusted;
   }
 
-  /** What main has counted, for engines that cannot. */
+  /** The addresses over the limit, which main counts for engines that cannot. */
   set crowd({ full, over }: CrowdedAddresses) {
     this.#full = new Set(full);
     this.#over = new Set(over);

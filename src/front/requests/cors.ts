@@ -31,7 +31,7 @@ export class Cors {
 
   /** Headers of every response to this origin; '' is a client that is not a page. */
   headersFor(origin: string): readonly string[] {
-    // Also without an origin: a cache must not serve one origin's response to another.
+    // Sends `Vary` even without an origin, because a cache must not serve one origin's response to another.
     return this.#allowed.get(origin) ?? VARY;
   }
 

@@ -75,7 +75,6 @@ export class Listener {
     this.#engine.stopListening();
   }
 
-  /** Closes every socket. */
   close(): void {
     this.rollbackTls();
     this.#engine.close();
@@ -90,7 +89,7 @@ function internally<T>(task: () => T): T {
   }
 }
 
-/** By error code. */
+/** Explanations by error code. */
 const WORDS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is taken',
   EADDRNOTAVAIL: 'the address is not of this machine',

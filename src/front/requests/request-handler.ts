@@ -57,7 +57,7 @@ export class RequestHandler implements Guard {
   readonly #options: RequestHandlerOptions;
   readonly #decorates: boolean;
   readonly #refusals = new Refusals();
-  /** Of {@link RELIEF}. */
+  /** The refused requests of {@link RELIEF}. */
   readonly #reliefRefusals = new Refusals();
 
   constructor(options: RequestHandlerOptions) {

@@ -35,7 +35,7 @@ export function signInRoutes(parts: AuthRoutesParts): OpenHandlers<OpenAuthRoute
   return {
     async 'POST /auth/pin'(exchange, { body, activity }) {
       parts.pinPages.check(exchange);
-      // Read before the await: the engine may have dropped them after that.
+      // Reads the headers before the await, because the engine may drop them after that.
       const place = originOf(exchange);
       const { pin, name } = await body();
       parts.pin.check(pin, place.address);
@@ -68,7 +68,7 @@ export function authRoutes(parts: AuthRoutesParts): CallerHandlers<AuthRoutes> {
       exchange.respond(secretResponse(`{"port":${parts.port()},"token":${JSON.stringify(token)}}`));
     },
     async 'GET /api/tokens'(exchange, { record }) {
-      // Both messages use one port, so the list has what was used here until now.
+      // Messages on a port keep their order, so the list includes the uses that were flushed just before.
       parts.uses.flush();
       const list = await control.call('tokens', { by: record.id });
       exchange.respond(secretResponse(JSON.stringify(list)));

@@ -37,13 +37,13 @@ type BotRoutes = Exclude<
     | 'POST /api/kinds/{kind}/release'
     | 'POST /invoke'
   >,
-  // Of other groups: the journal's in src/front/history, incidents in their own file.
+  // These routes are in history-routes.ts and incident-routes.ts.
   'GET /api/bots/{id}/history' | 'GET /api/bots/{id}/incidents'
 >;
 
 export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
   const { auth, control, dispatcher, views } = parts;
-  // Main answers when a bot of this node shows on the node's own stream; on that of the cluster it comes later.
+  // Main answers when the node's own stream shows the change; the stream of the cluster shows it later.
   const { mirror, bots } = views.self;
   const catchUp = new ClusterCatchUp(views);
 
@@ -61,7 +61,7 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
     if (views.cluster) return respondLater(id, elsewhere, respond);
     return mirror.whenCurrent(respond);
   };
-  /** In a cluster: when its stream shows the bot too. */
+  /** Waits in a cluster until its stream shows the bot too. */
   const respondLater = async (
     id: string,
     elsewhere: BotSnapshot | null,
@@ -139,7 +139,7 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
     async 'DELETE /api/bots/{id}'(exchange, caller, { path: [id], query: { node } }) {
       const input = { id, action: 'delete', rights: rightsOf(caller) } as const;
       await control.call('endBot', node === undefined ? input : { ...input, node });
-      // What one node had may not be the bot that the others have with its id.
+      // Does not wait for a leftover of one node: the cluster may have another bot with its id.
       if (node === undefined) await catchUp.gone([id]);
       exchange.respond(emptyResponse(204));
     },

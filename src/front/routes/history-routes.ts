@@ -29,7 +29,7 @@ const DOWNLOAD_HEADERS = [
   ...SAFE_HEADERS,
 ];
 
-/** Of a download in a cluster: the nodes whose events are not in it. */
+/** Header of a download in a cluster: the nodes whose events are missing. */
 const MISSING_NODES = 'Drover-Missing-Nodes';
 
 export interface HistoryRoutesParts {
@@ -139,7 +139,7 @@ async function download(
   caller: Caller,
   query: EventQuery,
 ): Promise<void> {
-  // Before the first await: the engine may have dropped the address after that.
+  // Reads the address before the first await, because the engine may drop it after that.
   const lease = parts.leases.acquire(caller.record.id, exchange.address);
   try {
     await sendPages(parts, view, exchange, caller, query, lease);
@@ -160,7 +160,8 @@ async function sendPages(
   const signal = exchange.gone();
   const request = await pageOf(query);
   const wanted = { ...request, token, limit: PART_EVENTS, maxBytes: PART_BYTES };
-  // Before the response begins, so that an unavailable journal is an error and not an empty file.
+  // Asks for the first page before the response begins, so that an unavailable journal gives an error and not an empty
+  // file.
   let page = await journal.page(wanted, signal);
   if (signal.aborted) return;
   auth.recheck(caller);
@@ -199,7 +200,7 @@ async function pageOf({ request, filter }: EventQuery): Promise<PageRequest> {
   return { ...request, filter: (await filter?.pastKey) ?? null };
 }
 
-/** Makes a request the one for the next page. @returns false when there is none. */
+/** Changes the request to that for the next page. @returns false when there is none. */
 function continueWith(wanted: PageRequest, { cursor, merged }: Page): boolean {
   if (merged) {
     wanted.merged = { cursor: merged.cursor, cut: merged.cut };

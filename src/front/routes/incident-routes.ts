@@ -20,7 +20,7 @@ type IncidentRoutes = Extract<
 /** Without `after`, a list of groups begins so long before its end, in ms. */
 const DEFAULT_RANGE_MS = 24 * 60 * 60 * 1000;
 
-/** Main has the incidents. */
+/** Asks main, which stores the incidents. */
 export function incidentRoutes({
   control,
   views,
@@ -43,7 +43,7 @@ export function incidentRoutes({
       respondWithIncidents(exchange, caller, null, query),
     async 'GET /api/incidents/groups'(exchange, caller, { query }) {
       const { cause = null, limit } = query;
-      // Here and not in main: each node of a cluster cuts the same range into the same steps.
+      // The front sets the defaults, so that each node of a cluster cuts the same range into the same steps.
       const { before = Date.now() } = query;
       const { after = before - DEFAULT_RANGE_MS } = query;
       if (after >= before)

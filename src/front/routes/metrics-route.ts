@@ -20,7 +20,7 @@ import type { CallerHandler } from '../table/handlers.js';
 import type { Views } from '../views/views.js';
 import type { Control } from './control.js';
 
-/** Where the threads count. */
+/** The shared memory in which the threads count. */
 export interface MetricsSources {
   /** Blocks of the fronts first, then the broadcaster's. */
   counters: SharedCounters;

@@ -10,7 +10,7 @@ export interface RuleRoutesParts {
 
 type RuleRoutes = Extract<GuardedRoute, `${string} /api/rules${string}`>;
 
-/** Main has the rules. */
+/** Asks main, which stores the rules. */
 export function ruleRoutes({ control }: RuleRoutesParts): CallerHandlers<RuleRoutes> {
   return {
     async 'GET /api/rules'(exchange, caller) {

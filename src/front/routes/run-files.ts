@@ -24,7 +24,7 @@ export class RunFiles {
   async list(): Promise<RunList> {
     const names = (await this.#names()).filter((name) => NAME.test(name)).slice(0, MAX_ENTRIES);
     const found: RunFile[] = [];
-    // One after the other: a list must not take all of the threads for files.
+    // Reads one entry after the other, so that a list does not use all of Node's threads for files.
     for (const name of names) {
       const file = await this.#use(name, async (_, size, changed_ms) => ({
         name,
@@ -45,7 +45,7 @@ export class RunFiles {
       let read = 0;
       while (read < bytes.length) {
         const { bytesRead } = await file.read(bytes, read, bytes.length - read, from + read);
-        // It has become shorter.
+        // The file has become shorter.
         if (bytesRead === 0) break;
         read += bytesRead;
       }

@@ -58,7 +58,7 @@ export interface Retry {
   perSecond: number;
 }
 
-/** What the client asks for; read before the first await. */
+/** The request of the client, read before the first await. */
 type Query = QueryOf<typeof ROUTE>;
 
 interface StreamRequest {
@@ -68,7 +68,7 @@ interface StreamRequest {
 
 /** `GET /events` until the fan-out takes the stream over: authentication by token or ticket, bounds, filter. */
 export function streamRoute(given: StreamRouteParts, guard: Guard): Handler {
-  // Once: each stream keeps them.
+  // Built once, because each stream keeps its headers.
   const headers = [...STREAM_HEADERS, HEARTBEAT_HEADER, String(given.heartbeatMs)];
   const parts = { ...given, headers };
   const byToken = guard.guarded(ROUTE, (exchange, caller, { query }) =>
@@ -79,7 +79,7 @@ export function streamRoute(given: StreamRouteParts, guard: Guard): Handler {
     // HEAD opens no stream, so it must not consume a ticket.
     const ticket = exchange.method === 'GET' ? ticketOf(exchange) : undefined;
     if (ticket === undefined) return byToken(exchange, path);
-    // Before the ticket is used up.
+    // Parses the request before the ticket is consumed, so that an invalid request costs no ticket.
     const request = streamRequest(exchange, readQuery(exchange.query));
     return redeem(parts, guard, exchange, ticket, request);
   };
@@ -110,7 +110,7 @@ function open(parts: Parts, exchange: Exchange, { record }: Caller, request: Str
   const lease = leases.acquire(record.id, exchange.address);
   let filter: Filter | null;
   try {
-    // Not before: a filter can have a thousand names.
+    // Builds the filter only under a lease, because it can have a thousand names.
     filter = filterOf(view, record, request);
   } catch (thrown) {
     lease.release();
@@ -127,7 +127,7 @@ function filterOf(
   return parseFilter(Object.entries(query), names, streamReach(reach, mirror), nodes, makeJudge);
 }
 
-/** Its functions live as long as the stream, and with them what they use: nothing of the request may be among it. */
+/** The functions here live as long as the stream, so they must not refer to anything of the request. */
 function stream(
   parts: Parts,
   fanout: View['fanout'],

@@ -4,10 +4,10 @@ import type { BroadcasterFrontMethods, FrontBellMethods } from '../../shared/con
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError } from '../../shared/errors.js';
 
-/** Until the stream that replaces another is there, in s. */
+/** `Retry-After` while a stream is being replaced, in s. */
 const RETRY_AFTER_S = 1;
 
-/** What a front does when the broadcaster has news. */
+/** The actions of a front on news from the broadcaster. */
 export interface BroadcasterClientActions {
   /** The snapshots of all bots as of just before frame `next`, each the JSON of a `session` event. */
   reset: (next: number, sessions: readonly string[]) => void;
@@ -42,10 +42,10 @@ export class BroadcasterClient {
     wake();
   }
 
-  /** There will be no other channel: what waits for a baseline is rejected. */
+  /** Rejects calls that wait for a baseline: no other channel will come. */
   close(): void {
     this.detach();
-    // Nobody may be waiting.
+    // Prevents an unhandled rejection when nobody waits.
     this.#attached.promise.catch(() => {});
     this.#attached.reject(new DroverError('unavailable', 'the stream was replaced', RETRY_AFTER_S));
   }
@@ -62,7 +62,7 @@ export class BroadcasterClient {
   rebase(): Promise<void> {
     if (this.#rebasing) return this.#rebasing;
     const rebasing = this.#takeBaseline().finally(() => {
-      // Meanwhile the next broadcaster may have been asked.
+      // A newer broadcaster may have been asked meanwhile.
       if (this.#rebasing === rebasing) this.#rebasing = undefined;
     });
     this.#rebasing = rebasing;
@@ -70,7 +70,7 @@ export class BroadcasterClient {
   }
 
   async #takeBaseline(): Promise<void> {
-    // Without a channel it waits: one that returned at once would be called in a loop.
+    // Waits for a channel: if it returned at once, it would be called in a loop.
     if (!this.#peer) return this.#attached.promise;
     try {
       const baseline = await this.#peer.call('baseline', null);

@@ -76,7 +76,7 @@ export class Fanout {
   /** Blocked streams that this pass has swept, and those that the counter has: another stream's fan-out counts there too. */
   #blocked = 0;
   #countedBlocked = 0;
-  /** Those that a pass serves. */
+  /** The subscribers that a pass serves. */
   readonly #subscribers = new SubscriberList();
   /** The others: no new frame matches their filters. */
   readonly #parked = new ParkedSubscribers();
@@ -105,10 +105,10 @@ export class Fanout {
   readonly #starts: StreamStarts;
   /** Streams that are behind the ring. */
   readonly #replays: Replays;
-  /** This pass also looks for heartbeats and stalls. */
+  /** Whether this pass also sends heartbeats and closes stalled streams. */
   #sweeping = false;
   #closing: { head: number; done: Deferred } | undefined;
-  /** The last thing that was announced, and whether new streams get it too. */
+  /** The last announcement, and whether new streams get it too. */
   #notice: Uint8Array | undefined;
   #isForNew = false;
 
@@ -145,7 +145,6 @@ export class Fanout {
     return this.#subscribers.size + this.#parked.list.size;
   }
 
-  /** Adds a stream. */
   add(sink: StreamSink, wanted: SubscribeOptions): Subscriber {
     const { filter, removed } = wanted;
     const subscriber = new Subscriber(sink, this.#group(filter), removed, wanted.isOwn);
@@ -154,7 +153,7 @@ export class Fanout {
     this.#keepalive.begin();
     const replays = this.#starts.begin(subscriber, wanted, this.#replays.isThere);
     if (replays) this.#replays.add(subscriber);
-    // Not sent at once: a request handler calls this, and its cork has room for the headers only.
+    // Waits a turn, because a request handler calls this and its cork has room for the headers only.
     setImmediate(() => this.wake());
     return subscriber;
   }
@@ -222,7 +221,6 @@ export class Fanout {
     this.stop();
   }
 
-  /** Stops the timers. */
   stop(): void {
     this.#keepalive.stop();
   }
@@ -274,7 +272,7 @@ export class Fanout {
     const look =
       count % CLOCK_EVERY === 0 ||
       this.#unclockedBytes >= CLOCK_BYTES ||
-      // One scan of a filter can take long.
+      // Checks the clock after each scan, because one scan of a filter can take long.
       group.filter !== null;
     if (!look) return false;
     this.#unclockedBytes = 0;
@@ -336,7 +334,7 @@ export class Fanout {
       if (this.#isSliceOver(began, count, subscriber)) break;
     }
     this.#options.reader.release();
-    // Those that were served come last.
+    // Moves the served subscribers to the end.
     this.#late = [...late.slice(count), ...this.#late];
     const leftMs = this.#restUntil - performance.now();
     if (this.#late.length === 0) setTimeout(() => this.#rested(), Math.max(0, leftMs));
@@ -434,7 +432,7 @@ export class Fanout {
     this.remove(subscriber);
   }
 
-  /** One that takes nothing would keep the end of its response waiting, and nobody looks after it any more. */
+  /** Ends a stream, or cuts it when it is blocked: its response could not end, and no sweep closes it any more. */
   #endNow(subscriber: Subscriber): void {
     if (subscriber.blockedAt === 0) this.#end(subscriber);
     else subscriber.sink.close();
@@ -477,7 +475,9 @@ export class Fanout {
     group.filter?.end();
   }
 
-  /** After a look that found nothing: one that gets a frame in most passes is served faster where it is. */
+  /**
+   * Parks a subscriber only after a scan without frames: one that gets a frame in most passes is served faster here.
+   */
   #park(subscriber: Subscriber): void {
     if (this.#sweeping || this.#closing || !subscriber.group.isWaiting(subscriber.cursor)) return;
     this.#subscribers.remove(subscriber);

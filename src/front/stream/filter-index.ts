@@ -32,7 +32,7 @@ export class IndexedFilter {
   readonly filter: Filter;
   /** Called when a frame passes, at the first one of a window. */
   readonly matched: () => void;
-  /** Earlier frames were examined without it. */
+  /** The first frame that was examined with it. */
   readonly since: number;
   /** The window of its hits, and the first and the last of them. */
   window = 0;
@@ -78,7 +78,8 @@ export class FilterIndex {
   readonly #reader: RingReader;
   readonly #bounds: FilterIndexBounds;
   readonly #filters = new Set<IndexedFilter>();
-  // By the low word of a name's hash as a signed integer: a Map takes larger numbers as objects. Filter.matches compares both.
+  // Filters by the low word of a name's hash as a signed integer: a Map takes larger numbers as objects. Filter.matches
+  // compares both.
   readonly #bySession = new Map<number, IndexedFilter[]>();
   readonly #byScope = new Map<number, IndexedFilter[]>();
   readonly #byNode = new Map<string, IndexedFilter[]>();
@@ -90,7 +91,7 @@ export class FilterIndex {
   #window = 0;
   #from = 0;
   #examined = 0;
-  // By hit, from 1 on: its frame's place in the window, and the next hit of the same filter, 0 after the last.
+  // For each hit, from 1 on: its frame's place in the window, and the next hit of the same filter, 0 after the last.
   #places = new Uint16Array();
   #following = new Uint16Array();
   #hits = 0;

@@ -3,7 +3,7 @@ import { snapshotFrame } from '../../shared/stream/stream-text.js';
 import type { MirroredSession, SnapshotMirror } from '../bots/snapshot-mirror.js';
 import { SnapshotChoice } from './snapshot-choice.js';
 
-/** What a subscriber gets before its first frame: pieces of one write each, shared by many subscribers. */
+/** The bytes that a subscriber gets before its first frame: pieces of one write each, shared by many subscribers. */
 export class InitialState {
   readonly #parts: readonly Uint8Array[];
   #at = 0;

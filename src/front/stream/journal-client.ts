@@ -19,9 +19,9 @@ import type { ReplaySource } from './replays.js';
 export const MAX_WAITING = 256;
 /** More calls for streams that resume: searches must not block them. */
 const RESERVED_REPLAYS = 16;
-/** A disk may hang. */
+/** Limit of a call in ms, because a disk may hang. */
 const TIMEOUT_MS = 20_000;
-/** Between the end of one journal thread and the start of the next, in s. */
+/** `Retry-After` between the end of one journal thread and the start of the next, in s. */
 const RETRY_AFTER_S = 1;
 
 type Output<K extends keyof JournalFrontMethods> = ReturnType<JournalFrontMethods[K]>;
@@ -29,7 +29,7 @@ type Peer = Rpc<never, JournalFrontMethods>;
 
 /** Runs in a front thread. Owns the channel to the current journal thread. */
 export class JournalClient implements ReplaySource {
-  /** The service has a journal. Its thread may be missing at the moment. */
+  /** Whether the service has a journal. Its thread may be missing at the moment. */
   readonly isThere: boolean;
   #peer: Peer | undefined;
   #port: MessagePort | undefined;

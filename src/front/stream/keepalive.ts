@@ -87,7 +87,7 @@ export class Keepalive {
     }
   }
 
-  /** Ends for good: a timer would keep the thread alive. */
+  /** Stops for good: a timer would keep the thread alive. */
   stop(): void {
     this.#isStopped = true;
     this.end();

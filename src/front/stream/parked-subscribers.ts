@@ -23,13 +23,15 @@ export class ParkedSubscribers {
     this.list.push(subscriber);
   }
 
-  /** Removes one. */
   remove(subscriber: Subscriber): void {
     this.#byGroup.get(subscriber.group)?.delete(subscriber);
     this.#unpark(subscriber);
   }
 
-  /** Removes those of a group, for the passes. To be called before the index moves on, so that they have their position. */
+  /**
+   * Returns the subscribers of a group to the passes. Call it before the index advances, so that they get their
+   * position.
+   */
   take(group: SubscriberGroup): readonly Subscriber[] {
     const members = this.#byGroup.get(group);
     if (!members || members.size === 0) return [];

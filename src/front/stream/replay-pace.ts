@@ -14,16 +14,16 @@ const TURN_BYTES = 128 * 1024;
 const MAX_CREDIT = 4 * TURN_BYTES;
 /** The budget: some 320,000 lines a second. At full speed the latency of live streams rose to 1.6 to 2.2 times. */
 const BYTES_PER_MS = 76 * 1024;
-/** Of it, the least for each stream: some 17,000 lines a second. */
+/** The least part of the budget for each stream: some 17,000 lines a second. */
 const LEAST_BYTES_PER_MS = 4 * 1024;
-/** What a ms of the journal's search counts as, so that it searches a fourth of the time. */
+/** Bytes that a ms of the journal's search counts as, so that the journal searches a fourth of the time. */
 const BYTES_PER_SEARCH_MS = 4 * BYTES_PER_MS;
 /** A shorter rest is one turn of the event loop, in ms. */
 const SHORTEST_MS = 0.5;
 
 /** The streams of a front. */
 export interface StreamCounts {
-  /** On the ring. */
+  /** Number of live streams. */
   live: number;
   replaying: number;
 }
@@ -47,7 +47,6 @@ export class ReplayPace {
     return rest < SHORTEST_MS ? 0 : rest;
   }
 
-  /** A turn begins. */
   begin(now: number, { live, replaying }: StreamCounts): void {
     this.#credit = this.#creditAt(now);
     this.#began = now;
@@ -69,7 +68,6 @@ export class ReplayPace {
     return now - this.#began >= TURN_MS || (this.#hasLive && this.#credit <= 0);
   }
 
-  /** The turn has ended. */
   end(now: number, { live, replaying }: StreamCounts): void {
     this.#hasLive = live > 0;
     this.#restsUntil = replaying > live ? now : 2 * now - this.#began;

@@ -24,7 +24,7 @@ const RETRY_MS = 250;
 const GIVE_UP_MS = 60_000;
 
 export interface ReplaySource {
-  /** The service has a journal, whether it is available at the moment or not. */
+  /** Whether the service has a journal, available at the moment or not. */
   readonly isThere: boolean;
   /** Rejects if the journal is unavailable, which does not mean that it has nothing. */
   replay(request: ReplayRequest): Promise<ReplayPart>;
@@ -35,9 +35,9 @@ export interface ReplayActions {
   write(subscriber: Subscriber, bytes: Uint8Array): void;
   /** Frames before `next` are lost: declare a gap and continue there. */
   missing(subscriber: Subscriber, next: number): void;
-  /** The journal has nothing for the stream: the fan-out decides where it continues. */
+  /** Called when the journal has nothing for the stream: the fan-out decides where it continues. */
   lost(subscriber: Subscriber): void;
-  /** Its cursor is on the ring. */
+  /** Called when the stream's cursor is on the ring. */
   arrived(subscriber: Subscriber): void;
   /** How many streams are on the ring. */
   live(): number;
@@ -73,7 +73,7 @@ export class Replays {
   /** Streams that wait until another part may be requested. */
   readonly #postponed = new Set<ReplayEntry>();
   #turning = false;
-  /** Runs during the pause after a failed request. */
+  /** Timer of the pause after a failed request. */
   #pause: NodeJS.Timeout | undefined;
   /** First and last failure without a success in between, by performance.now(). */
   #failing: { since: number; last: number } | undefined;
@@ -88,7 +88,6 @@ export class Replays {
     return this.#source.isThere;
   }
 
-  /** Number of replaying streams. */
   get size(): number {
     return this.#places.size;
   }

@@ -88,7 +88,7 @@ export class StreamLease {
     this.#streams.add(this.#token, sink);
   }
 
-  /** To be called once, when the stream is over or could not begin. */
+  /** Call it once, when the stream is over or could not begin. */
   release(): void {
     if (this.#sink) this.#streams.remove(this.#token, this.#sink);
     this.#quota.release(this.#names);

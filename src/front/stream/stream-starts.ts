@@ -13,7 +13,7 @@ import type { Subscriber, SubscribeStart } from './subscriber.js';
  */
 const MAX_SLOW = 8;
 
-/** What a new subscriber asks for. */
+/** The options of a new subscriber. */
 export interface SubscribeOptions {
   filter: Filter | null;
   /** Sent before everything else: `retry:`, as part of the first block. */
@@ -129,7 +129,7 @@ export class StreamStarts {
     return undefined;
   }
 
-  /** Whether one more start may keep snapshots. */
+  /** Whether another start may keep the snapshots of its moment. */
   #hasRoom(): boolean {
     for (const other of this.#slow) if (other.hasLeft) this.#slow.delete(other);
     return this.#slow.size < MAX_SLOW;
@@ -180,7 +180,7 @@ function joined(pieces: readonly Uint8Array[], maxBytes: number): Uint8Array[] {
   let together: Uint8Array[] = [];
   let size = 0;
   const end = (): void => {
-    // A single piece is shared by many subscribers: no copy.
+    // Many subscribers share a single piece, so it is not copied.
     if (size > 0)
       writes.push(together.length === 1 ? (together[0] as Uint8Array) : Buffer.concat(together));
     together = [];

@@ -20,7 +20,7 @@ export class SubscriberGroup {
   indexed: IndexedFilter | undefined;
   /** Frames that the last {@link next} returned. */
   frames = 0;
-  /** What its query has decided. */
+  /** The verdicts of its query. */
   readonly #verdicts: Verdicts | undefined;
   readonly #reader: RingReader;
   readonly #arena: GatherArena;
@@ -76,7 +76,7 @@ export class SubscriberGroup {
     return cursor === this.indexed?.examined;
   }
 
-  /** From the index: it knows which frames match. */
+  /** Takes matching frames from the index. */
   #take(indexed: IndexedFilter, from: number, end: number, maxBytes: number): Slice {
     const reader = this.#reader;
     this.frames = 0;
@@ -104,12 +104,12 @@ export class SubscriberGroup {
     return { bytes: room.subarray(0, size), next };
   }
 
-  /** By a scan of the ring. */
+  /** Finds matching frames by a scan of the ring. */
   #gather(filter: Filter, from: number, before: number, maxBytes: number): Slice {
     const reader = this.#reader;
     const verdicts = this.#verdicts;
     const late = verdicts ? performance.now() + MAX_QUERY_MS : Number.POSITIVE_INFINITY;
-    // At least one frame, so that it moves on.
+    // Takes at least one frame, so that the cursor advances.
     const isLate = (at: number): boolean =>
       verdicts !== undefined && at > from && performance.now() > late;
     const passes = (at: number): boolean => verdicts?.of(at) ?? filter.matches(reader, at);
@@ -143,7 +143,7 @@ const UNKNOWN = 0;
 const NO = 1;
 const YES = 2;
 
-/** What a query has decided about the newest frames: its subscribers, which are at different cursors, share that. */
+/** The verdicts of a query about the newest frames, which its subscribers share at their different cursors. */
 export class Verdicts {
   readonly #judge: (seq: number) => boolean;
   readonly #verdicts = new Uint8Array(MAX_VERDICTS);

@@ -6,7 +6,7 @@ import type { Subscriber } from './subscriber.js';
  */
 export class SubscriberList {
   readonly #all: Subscriber[] = [];
-  /** Those before this were served in this pass. */
+  /** Index of the first subscriber that this pass has not served yet. */
   #at = 0;
 
   get size(): number {
@@ -18,7 +18,6 @@ export class SubscriberList {
     return [...this.#all];
   }
 
-  /** Begins a pass. */
   begin(): void {
     this.#at = 0;
   }

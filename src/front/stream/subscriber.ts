@@ -17,7 +17,7 @@ export interface SubscribeStart {
   choice?: SnapshotChoice;
 }
 
-/** What a stream gets next. */
+/** The next thing that a stream gets. */
 export type SubscriberState =
   /** Its initial state, as soon as the snapshots are current. */
   | { readonly type: 'starting'; readonly start: SubscribeStart }
@@ -42,15 +42,15 @@ export class Subscriber {
   readonly group: SubscriberGroup;
   /** Called when it has left the fan-out. */
   readonly removed: () => void;
-  /** Its client asked for the stream of this node, not for the default. */
+  /** Whether its client asked for the stream of this node, not for the default. */
   readonly isOwn: boolean;
-  /** The last announcement that it has got. */
+  /** The last announcement that was sent to it. */
   notice: Uint8Array | undefined;
   /** Its index in the list that it is in. */
   index = -1;
   state: SubscriberState = LIVE;
   #cursor = 0;
-  /** It came with an id and gets everything after it: what has left the ring comes from the journal. */
+  /** Whether it came with an id and gets everything after it; frames that have left the ring come from the journal. */
   resumes = false;
   /** When it stopped taking bytes, by performance.now(); 0 while it takes them. */
   blockedAt = 0;
@@ -72,7 +72,7 @@ export class Subscriber {
 
   /** Sequence number of the next frame that it gets, or of one before it which its filter does not let through. */
   get cursor(): number {
-    // What the index has examined since then had nothing for it.
+    // A parked stream has passed all frames that the index has examined.
     return this.state === PARKED ? this.group.examined : this.#cursor;
   }
 

@@ -12,7 +12,7 @@ import type { Subscriber } from './subscriber.js';
 
 /** A stream gets the next size when it has accepted this many writes of that size, without blocking in between. */
 const GROW_AFTER = 32;
-/** What a blocked stream holds on average, once {@link SPARE_BYTES} are held in total. */
+/** The bytes that a blocked stream holds on average, once {@link SPARE_BYTES} are held in total. */
 const MEAN_HELD_BYTES = 80_000;
 const SPARE_BYTES = 4 * 1024 * 1024;
 
@@ -65,7 +65,7 @@ export class WriteSizes {
 
   /** The stream blocked at a write. */
   blocked(subscriber: Subscriber, bytes: Uint8Array): void {
-    // What a blocked stream gets further, a few heartbeats, is not counted.
+    // Later writes to a blocked stream, a few heartbeats, are not counted.
     if (subscriber.held !== undefined) return;
     subscriber.accepted = 0;
     subscriber.writeLevel = Math.max(0, subscriber.writeLevel - 1);

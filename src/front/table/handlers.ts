@@ -14,7 +14,7 @@ import { type BodyLimits, jsonBody } from '../http/json-body.js';
 import type { Activity } from './activities.js';
 import { queryReader } from './query-reader.js';
 
-/** What a request asks of a route, checked against the table of routes. */
+/** A request to a route, checked against the table of routes. */
 export interface RouteCall<R extends RouteName> {
   path: PathOf<R>;
   query: QueryOf<R>;

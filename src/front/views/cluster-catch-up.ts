@@ -2,9 +2,11 @@ import type { BotSnapshot } from '../../shared/contract/events.js';
 import type { SnapshotMirror } from '../bots/snapshot-mirror.js';
 import type { Views } from './views.js';
 
-/** Between two looks, in ms. The ring is not asked to ring a bell: it has one, which the streams use. */
+/** Interval of polling, in ms. The ring has only one doorbell, and the streams use it. */
 const LOOK_MS = 5;
-/** A block is on the stream of the cluster within some 30 ms. After this the answer is given without, in ms. */
+/**
+ * Longest wait, in ms; then the call is answered anyway. A block reaches the stream of the cluster within some 30 ms.
+ */
 const GIVE_UP_MS = 1000;
 
 type Shows = (mirror: SnapshotMirror) => boolean;
@@ -20,7 +22,7 @@ export class ClusterCatchUp {
     this.#views = views;
   }
 
-  /** Until it shows the bot as it was when the call was answered, or later. */
+  /** Waits until the stream shows the bot as it was when the call was answered, or later. */
   bot(after: BotSnapshot): Promise<void> {
     return this.#until((mirror) => {
       const shown = mirror.get(after.id)?.snapshot;
@@ -28,7 +30,7 @@ export class ClusterCatchUp {
     });
   }
 
-  /** Until it shows these bots no more. */
+  /** Waits until the stream does not show these bots any more. */
   gone(ids: readonly string[]): Promise<void> {
     return this.#until((mirror) => ids.every((id) => mirror.get(id) === undefined));
   }
@@ -44,7 +46,7 @@ export class ClusterCatchUp {
   }
 }
 
-/** What is not compared changes while a bot runs. */
+/** Compares only fields that do not change while a bot runs. */
 function isAsNew(shown: BotSnapshot, after: BotSnapshot): boolean {
   const [term, wanted] = [shown.term ?? 0, after.term ?? 0];
   if (term !== wanted) return term > wanted;

@@ -15,7 +15,7 @@ import { JournalClient } from '../stream/journal-client.js';
 import type { KeepaliveOptions } from '../stream/keepalive.js';
 import type { WriteSizesOptions } from '../stream/write-sizes.js';
 
-/** What the views of a front have in common. */
+/** Options that all views of a front share. */
 export interface ViewCommon extends Omit<KeepaliveOptions, 'epoch'> {
   /** Number of the front's cells on each ring. */
   front: number;
@@ -27,9 +27,9 @@ export interface ViewCommon extends Omit<KeepaliveOptions, 'epoch'> {
 
 export interface ViewOptions extends ViewCommon {
   stream: StreamIdentity;
-  /** Whether what has left the ring can be asked for. */
+  /** Whether the journal can be asked for frames that have left the ring. */
   journal: { enabled: boolean };
-  /** Gets the mirror a baseline, where that does not come from a broadcaster's channel. */
+  /** Fetches the mirror's baseline, if it does not come from a broadcaster's channel. */
   rebase?: (mirror: SnapshotMirror) => Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export class View {
     });
   }
 
-  /** Its stream has been replaced. */
+  /** Whether its stream has been replaced. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -94,14 +94,14 @@ export class View {
     await this.broadcaster.attach(broadcaster);
   }
 
-  /** Ends its streams and lets go of its channels: what waits for them is rejected. */
+  /** Ends its streams and drops its channels. Calls that wait for them are rejected. */
   close(): void {
     this.#isClosed = true;
     this.fanout.endAll();
     this.stop();
   }
 
-  /** Stops what keeps the thread alive. */
+  /** Stops the timers that keep the thread alive. */
   stop(): void {
     this.fanout.stop();
     this.broadcaster.close();

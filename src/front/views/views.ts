@@ -6,7 +6,7 @@ import { OwnBots, type Snapshots } from '../bots/own-bots.js';
 import { asksForSelf, type NodeQuery } from '../http/query-string.js';
 import type { View } from './view.js';
 
-/** When a client that has to wait for the stream of the cluster comes back, in s. */
+/** `Retry-After` for a client that has to wait for the stream of the cluster, in s. */
 const RETRY_S = 1;
 
 /**
@@ -17,7 +17,7 @@ export class Views {
   readonly self: View;
   readonly #clusterView: (cluster: ClusterView) => View;
   #cluster: View | undefined;
-  /** Has no baseline yet. */
+  /** The new view, which has no baseline yet. */
   #coming: View | undefined;
   #state: ClusterStreamState | undefined;
 
@@ -36,7 +36,7 @@ export class Views {
     return this.#cluster;
   }
 
-  /** In a cluster: its stream is not here yet. */
+  /** Whether the node is in a cluster whose stream is not here yet. */
   get isWithoutCluster(): boolean {
     return this.#state !== undefined && this.#cluster === undefined;
   }
@@ -80,7 +80,7 @@ export class Views {
   ): void | Promise<void> {
     const { mirror } = view;
     if (view === this.self || this.isCurrent) return mirror.whenCurrent(() => task(mirror));
-    // What this node publishes is not on the stream of the cluster.
+    // While it is cut off, this node's events are not on the stream of the cluster.
     const own = this.self.mirror;
     return own.whenCurrent(() => mirror.whenCurrent(() => task(new OwnBots(mirror, own))));
   }
@@ -102,7 +102,7 @@ export class Views {
     if (this.#cluster) this.#replace(undefined);
   }
 
-  /** Tells all streams how this node stands in the cluster. What they know already is not told again. */
+  /** Tells all streams how this node stands in the cluster, unless they already know. */
   tellState(state: ClusterStreamState): void {
     const before = this.#state;
     if (before?.state === state.state && before.reason === state.reason) return;
@@ -120,7 +120,7 @@ export class Views {
     ]);
   }
 
-  /** Stops what keeps the thread alive. */
+  /** Stops the timers that keep the thread alive. */
   stop(): void {
     this.#coming?.stop();
     this.#cluster?.stop();

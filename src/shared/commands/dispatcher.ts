@@ -10,7 +10,7 @@ import type { CommandClient, HostCommands, HostCommandsOptions } from './host-co
 
 /** `Retry-After` of a command above the bound of its host, in s. */
 const RETRY_AFTER_S = 1;
-/** How often a command is sent: the bot may move, and its labels change, while it is on its way. */
+/** Most attempts to send a command: the bot may move, and its labels may change, while the command is on its way. */
 const MAX_SENT = 3;
 
 export interface DispatcherOptions {
@@ -109,7 +109,7 @@ export class Dispatcher {
     throw error;
   }
 
-  /** Without asking main: which bots a token reaches by their labels, main alone decides. */
+  /** The target without asking main. Main alone decides which bots a token reaches by their labels. */
   #known(bot: string, { rights: { reach } }: CommandRequest): CommandTarget | undefined {
     if (reach !== null && !('bots' in reach && reach.bots.includes(bot))) return undefined;
     const host = this.#options.hostOf(bot);

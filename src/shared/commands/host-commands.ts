@@ -16,7 +16,7 @@ import type { ControlMethods } from '../contract/threads.js';
 import { Deadlines } from '../deadlines.js';
 import { DroverError } from '../errors.js';
 
-/** How much longer than the host this thread waits, in ms. */
+/** Time that this thread waits longer than the host, in ms. */
 const LATE_MS = 100;
 /** Commands of one message. Their outcomes come together: the first waits until the last has begun. */
 const MAX_TOGETHER = 64;
@@ -25,13 +25,13 @@ const MAX_TOGETHER = 64;
 export interface BotCommand {
   bot: string;
   command: string;
-  /** As JSON. */
+  /** The arguments, as JSON. */
   args: string;
   /** {@link BotStart.permit} under which main has allowed it, or ANY_PERMIT. */
   permit: number;
 }
 
-/** Who waits for commands. */
+/** A client that waits for commands. */
 export interface CommandClient {
   /** Calls `left` when it waits no longer. For one listener. */
   onGone(left: () => void): void;
@@ -51,7 +51,7 @@ export interface HostCommandsOptions {
 export class HostCommands {
   readonly #options: HostCommandsOptions;
   readonly #deadlines: Deadlines<WaitingCommand>;
-  /** By the host's number. */
+  /** Channels by the number of the host. */
   readonly #channels = new Map<number, HostChannel>();
 
   constructor(options: HostCommandsOptions) {
@@ -84,7 +84,6 @@ export class HostCommands {
     channel.close();
   }
 
-  /** Closes all channels. */
   detach(): void {
     this.#deadlines.clear();
     // The hosts see this thread's end, and say what became of its commands.
@@ -109,7 +108,7 @@ export class HostCommands {
         if (this.#channels.get(host) === channel) this.detachHost(host);
       });
     } catch {
-      // It is asked for again with the next command.
+      // The next command asks for the channel again.
       if (this.#channels.get(host) === channel) this.detachHost(host);
     }
   }
@@ -125,9 +124,9 @@ class WaitingCommand {
   readonly #channel: HostChannel;
   readonly #resolve: (result: string | null) => void;
   readonly #reject: (error: DroverError) => void;
-  /** It is on its way to the host, which decides what becomes of it. */
+  /** Whether it was sent to the host, which then decides its outcome. */
   isSent = false;
-  /** What its client got. */
+  /** The answer that its client got. */
   error: DroverError | undefined;
 
   constructor(
@@ -165,7 +164,7 @@ class HostChannel {
   /** {@link HostCommands.hasRoom} bounds it: and with it the messages that wait in the port, and the host's work for this thread. */
   readonly #waiting = new Map<number, WaitingCommand>();
   #lastId = 0;
-  /** Those that are not sent yet. */
+  /** Commands that are not sent yet. */
   readonly #unsent = new Set<WaitingCommand>();
   #scheduled = false;
   /** The host has not taken the last message of commands. Those that come meanwhile share the next. */
@@ -216,14 +215,14 @@ class HostChannel {
     const isConnected = this.#port !== undefined;
     const lost = new DroverError('unavailable', `bot host ${this.#host} was lost`);
     for (const waiting of this.#waiting.values()) {
-      // Nobody else will say what became of it.
+      // No host will report its outcome, so this thread does.
       waiting.isSent = false;
       if (isConnected) waiting.giveUp(lost);
       else this.#settle(waiting.id, null);
     }
   }
 
-  /** No host decides about it: main is told. */
+  /** Drops a command about which no host decides, and tells main. */
   drop(waiting: WaitingCommand): void {
     const {
       id,

@@ -3,9 +3,9 @@
 
 /** Client addresses as {@link addressKey} writes them. */
 export interface CrowdedAddresses {
-  /** Those at the limit of connections, or above. */
+  /** Addresses at the limit of connections, or above. */
   full: string[];
-  /** Those above it. */
+  /** Addresses above the limit. */
   over: string[];
 }
 
@@ -45,7 +45,7 @@ export function addressBytes(text: string): Uint8Array {
   return Uint8Array.from([...before, ...new Array<number>(zeros).fill(0), ...end]);
 }
 
-/** As {@link addressKey}, of an address in text. */
+/** The {@link addressKey} of an address in text. */
 export function addressKeyOf(text: string): string {
   return addressKey(addressBytes(text));
 }

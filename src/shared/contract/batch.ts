@@ -11,13 +11,13 @@ const packr = new Packr({ useRecords: true });
 /** A batch as it crosses a MessagePort: transferred, never copied. */
 export interface Batch {
   bytes: Uint8Array<ArrayBuffer>;
-  /** Of a process: as src/shared/pipe/event-text.ts packs it. Nobody has checked it. */
+  /** A batch of a process, as src/shared/pipe/event-text.ts packs it. It is not validated yet. */
   isText?: true;
-  /** Bots that the process may speak of from this batch on (true), or no more (false). */
+  /** Bots that the process may publish about from this batch on (true), or no longer (false). */
   speakers?: readonly (readonly [id: string, speaks: boolean])[];
 }
 
-/** From the broadcaster back to the relay, about a batch of a process. */
+/** The broadcaster's report to the relay about a batch of a process. */
 export type BatchAnswer =
   /** Something that no host sends; `isRead` when it could be read. */
   | { fault: string; isRead: boolean }

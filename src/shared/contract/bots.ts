@@ -87,7 +87,7 @@ const NodeLabels = {
     'Labels of the nodes of the cluster that may run it; the one with the most room does.',
 } as typeof Labels;
 
-/** What becomes of a bot whose node is lost. */
+/** Whether a bot of a lost node restarts elsewhere or waits for its node. */
 export const FAILOVERS = ['restart', 'stay'] as const;
 export type Failover = (typeof FAILOVERS)[number];
 export const FailoverSchema = oneOf(FAILOVERS, {
@@ -126,7 +126,7 @@ export const quotaLimits = {
   connections: limit(whole, 'The same for its open connections, servers and child processes.'),
 };
 
-/** What a bot may use, where that differs from `quota` of the configuration. */
+/** The bot's own quota, for figures that differ from `quota` of the configuration. */
 export const BotQuota = Type.Unsafe<Quota>({
   type: 'object',
   properties: quotaLimits,
@@ -143,13 +143,13 @@ export interface BotSpec {
   labels: Record<string, string>;
   desired: 'running' | 'stopped';
   restart: RestartPolicy;
-  /** It has its own host. */
+  /** Whether it has its own host. */
   dedicated: boolean;
   /** Absent: as the configuration says for its kind. */
   isolation?: Isolation | undefined;
-  /** With whom it shares a host. */
+  /** The bots with which it shares a host. */
   host_group?: string | undefined;
-  /** Left out when the service's holds alone. */
+  /** Left out when only the service's quota applies. */
   quota?: Quota;
   /** The node that it names, if one. */
   node?: string | undefined;
@@ -163,10 +163,10 @@ export interface BotSpec {
   incarnation?: string;
 }
 
-/** What can be asked of many bots at once. */
+/** Actions on many bots at once. */
 export const BOT_ACTIONS = ['start', 'stop', 'restart', 'delete'] as const;
 export type BotAction = (typeof BOT_ACTIONS)[number];
-/** Those that end the run of a bot, and so what it costs. */
+/** Actions that end the run of a bot, and so its cost. */
 export type EndingAction = Extract<BotAction, 'stop' | 'delete'>;
 
 const botFields = {
@@ -248,7 +248,7 @@ export const BotActionsBody = Type.Object(
   {
     action: Type.Unsafe<BotAction>(Type.Union(BOT_ACTIONS.map((action) => Type.Literal(action)))),
     ids: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 10_000 })),
-    // Not empty: that would be every bot there is.
+    // Not empty, because that would select every bot.
     labels: Type.Optional({ ...Labels, minProperties: 1 } as typeof Labels),
   },
   { ...closed, anyOf: [{ required: ['ids'] }, { required: ['labels'] }] },
@@ -264,7 +264,7 @@ export const StackFrame = Type.Object({
 });
 export type StackFrame = Static<typeof StackFrame>;
 
-/** What an incident was. */
+/** Types of incidents. */
 export const INCIDENT_TYPES = [
   'crash',
   'hang',

@@ -13,13 +13,13 @@ import { BOTS_OF_REMOVED } from './nodes.js';
 import { CreateTokenBody, SCOPES, TokenFile } from './tokens.js';
 import Type, { type TSchema } from './typebox.js';
 
-/** The same, and fields that this version does not know. */
+/** The schema, with fields that this version does not know allowed. */
 function open<S extends TSchema>(schema: S): S {
   const opened = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(opened);
     if (value === null || typeof value !== 'object') return value;
     const { additionalProperties, ...rest } = value as Record<string, unknown>;
-    // Of what has any names, such as labels, the names are checked.
+    // Objects with free names, such as labels, keep the check of their names.
     const isClosed = additionalProperties === false && rest['patternProperties'] === undefined;
     const kept =
       isClosed || additionalProperties === undefined ? rest : { additionalProperties, ...rest };
@@ -52,7 +52,7 @@ const reach = Type.Union([
   Type.Null(),
 ]);
 export const BusRights = object({ scopes: list(oneOf(SCOPES)), reach });
-/** What several of the schemas below have is compiled once. */
+/** Schemas that several others use are compiled once. */
 const shared = (name: string) => Type.Unsafe<unknown>({ $ref: name });
 const rights = shared('BusRights');
 const labels = shared('BusLabels');
@@ -68,7 +68,7 @@ export const BusError = object({
   message: anyText,
   retryAfterS: some(Type.Integer({ minimum: 0, maximum: 3600 })),
 });
-/** What those who read a snapshot rely on. */
+/** The fields of a snapshot that its readers rely on. */
 export const BusSnapshot = object({
   id,
   kind: anyText,
@@ -299,7 +299,7 @@ export const BusHistory = Type.Partial(
 );
 
 const total = { seq: natural, total: natural };
-/** What surrounds calls, questions and events. */
+/** The envelopes of calls, questions and events. */
 export const BusMessages = Type.Partial(
   object({
     call: object({
@@ -317,7 +317,7 @@ export const BusMessages = Type.Partial(
       error: some(plainError),
       parts: some(Type.Integer({ minimum: 1, maximum: 65_536 })),
     }),
-    /** Of the head of a block. */
+    /** The head of a block. */
     block: object({
       v: version,
       node,

@@ -6,10 +6,13 @@ import { DroverError, ERRORS, type ErrorCode } from '../errors.js';
 /** Commands that one run may offer. */
 export const MAX_OFFERED_COMMANDS = 500;
 
-/** Of a command that the bot's labels do not decide about. The permit of a bot is another number (threads.ts, BotStart). */
+/**
+ * The permit of a command that does not depend on the bot's labels. The permit of a bot is another number (threads.ts,
+ * BotStart).
+ */
 export const ANY_PERMIT = 0;
 
-/** From a front, or main, to a bot host. */
+/** Sent from a front, or main, to a bot host. */
 export type CommandMessage =
   /** `sentAt` is in s of process.uptime(), which all threads share. */
   | { type: 'run'; sentAt: number; commands: CommandList }
@@ -19,7 +22,7 @@ export type CommandMessage =
 /** Id, bot, command, arguments (an object as JSON) and permit of each. */
 export type CommandList = (number | string)[];
 
-/** From a bot host: {@link TAKEN} or {@link LATER}, then id, code and text of each. */
+/** Sent from a bot host: {@link TAKEN} or {@link LATER}, then id, code and text of each. */
 export type OutcomeList = (number | string)[];
 
 /** The list answers a message with commands: the outcomes that have come at once, which may be none. */
@@ -82,12 +85,12 @@ export function noAnswer(command: string, timeoutMs: number): DroverError {
   return new DroverError('no_answer', `${command} did not answer within ${timeoutMs} ms`);
 }
 
-/** What the signal of a command says whose client has gone. */
+/** The abort reason of a command whose client has gone. */
 export function nobodyWaits(): DroverError {
   return new DroverError('no_answer', 'nobody waits for the answer any more');
 }
 
-/** What the stream says of it. */
+/** The error that the stream reports for such a command. */
 export function clientGone(): DroverError {
   return new DroverError('no_answer', 'the client has gone, the command is cancelled');
 }

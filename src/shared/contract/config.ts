@@ -567,5 +567,5 @@ export const DEFAULTS: Static<typeof Config> = {
   bots: [],
 };
 
-/** What the service runs with: the keys, and the values that are none. */
+/** The configuration that the service runs with: the keys, and the fixed values. */
 export type Config = Static<typeof Config> & typeof FIXED;

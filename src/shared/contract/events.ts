@@ -45,7 +45,7 @@ export interface SessionItem {
   patch: Partial<BotSnapshot>;
 }
 
-/** What a batch holds. The order in a batch is the order on the stream. */
+/** An item of a batch. The order in a batch is the order on the stream. */
 export type Item = LogItem | SessionItem;
 
 /** A rule fires, or stops. */
@@ -60,5 +60,5 @@ export interface ActivityItem {
   event: ActivityEvent;
 }
 
-/** What main publishes. */
+/** An item that main publishes. */
 export type MainItem = Item | AlertItem | ActivityItem;

@@ -4,7 +4,7 @@ import { ONLY_VISIBLE, ONLY_VISIBLE_WORDS } from './escapes.js';
 
 type Errors = readonly ErrorObject[];
 
-/** Faults that one message tells; the others are counted. */
+/** Most faults that one message names; the others are counted. */
 const MAX_TOLD = 5;
 /** Errors that are read: a list of thousands can have one for each of its items, and to explain them takes seconds. */
 const MAX_READ = 1000;
@@ -30,7 +30,7 @@ export function explainSchemaError(what: string, errors: Errors | null | undefin
   return `${told.join('; ')}; and ${read.length < MAX_READ ? more : 'many'} more`;
 }
 
-/** What is wrong with one of the values that a schema has by name, in one line; null when nothing is. */
+/** The fault of one of the values that a schema has by name, in one line; null for none. */
 export function explainNamed(
   validate: ValidateFunction,
   name: string,
@@ -50,7 +50,7 @@ function groupsOf(errors: Errors): Errors[] {
     }
     groups.push(group);
   }
-  // They only repeat that one before them is wrong.
+  // These errors only repeat that an earlier one is wrong.
   const telling = groups.filter(([{ keyword } = NONE]) => !(keyword in REPEATS));
   return telling.length === 0 ? groups : telling;
 }
@@ -151,12 +151,12 @@ function count(number: number, what: string): string {
 }
 
 function pathOf(what: string, { instancePath }: ErrorObject): string {
-  // As people read it: `config.routes[0].to`.
+  // A path in a readable form: `config.routes[0].to`.
   const [first = '', ...rest] = [what, ...instancePath.split('/').slice(1)].filter(Boolean);
   return rest.reduce((path, name) => path + (/^\d+$/.test(name) ? `[${name}]` : `.${name}`), first);
 }
 
-/** Of several errors at one place, only the first is told. */
+/** The place of an error: of several errors at one place, only the first is reported. */
 function placeOf(what: string, error: ErrorObject): string {
   const path = pathOf(what, error);
   const { keyword, propertyName } = error;

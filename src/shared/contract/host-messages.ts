@@ -11,7 +11,7 @@ import { freeObject, nullable, oneOf } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
 
 const closed = { additionalProperties: false } as const;
-/** What a cell of shared memory holds. */
+/** The value of a cell of shared memory. */
 const cell = Type.Integer({ minimum: -(2 ** 31), maximum: 2 ** 31 - 1 });
 const natural = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const run = Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, description: 'Number of a run.' });
@@ -146,7 +146,7 @@ export const HostError = Type.Unsafe<PlainError>(
   ),
 );
 
-/** What `load` answers. Other fields of a kind are passed on to clients. */
+/** The answer of `load`. Other fields of a kind are passed on to clients. */
 const Loaded = Type.Unsafe<LoadedKinds>({
   type: 'object',
   required: ['kinds', 'failed'],
@@ -230,7 +230,7 @@ const StackFrame = Type.Object(
 );
 const int32s = (length: number) => Type.Array(cell, { minItems: length, maxItems: length });
 
-/** What the watch thread says, by type (src/shared/pipe/messages.ts). */
+/** Messages of the watch thread, by type (src/shared/pipe/messages.ts). */
 export const HostWatch = Type.Partial(
   Type.Object({
     cells: Type.Object(

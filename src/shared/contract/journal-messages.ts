@@ -70,7 +70,7 @@ export interface PageRequest {
   /** Key of the filter, null for everything. */
   filter: string | null;
   order: 'newest' | 'oldest';
-  /** Sequence numbers above, below this. */
+  /** Exclusive bounds of the sequence numbers. */
   afterSeq: number | null;
   beforeSeq: number | null;
   afterMs: number | null;
@@ -80,7 +80,7 @@ export interface PageRequest {
   maxBytes: number;
   /** NDJSON instead of one JSON document. */
   lines: boolean;
-  /** With `lines`: before each event its time and its number, with a space behind each, for a merge. */
+  /** With `lines`: puts the time and the number of each event before it, each followed by a space, for a merge. */
   isStamped?: boolean;
   /** Only for the stream of a cluster: where the page of all nodes begins, and ends. */
   merged?: MergedPosition;
@@ -101,7 +101,7 @@ export interface Page {
   cursor: number | null;
   /** Events from this sequence number on are newer than the request, or outside its range. */
   end: number;
-  /** Of a page of all nodes of a cluster, in place of `cursor` and `end`. */
+  /** Replaces `cursor` and `end` in a page of all nodes of a cluster. */
   merged?: MergedPosition & { missing: MissingNode[] };
 }
 

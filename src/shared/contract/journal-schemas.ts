@@ -13,7 +13,7 @@ const state = oneOf(JOURNAL_STATES, {
 });
 const reason = nullable(Type.String(), 'Why it has failed.');
 
-/** Of `GET /api/pressure`. */
+/** The field `journal` of `GET /api/pressure`. */
 export const JournalState = Type.Object(
   { state, reason },
   { description: 'Whether events are kept.' },
@@ -47,7 +47,7 @@ export const StatsAnswer = Type.Object({
       }),
       scopes: named(
         Type.Integer(),
-        'Lines by scope; 200 by name, the rest under `…`. Empty with a `query`.',
+        'Lines by scope: the 20 largest by name, the rest under `…`. Empty with a `query`.',
       ),
     }),
     { description: 'Ascending; those without an event are left out.' },
@@ -113,7 +113,7 @@ export const FieldHistory = Type.Object({
 });
 export type FieldHistory = Static<typeof FieldHistory>;
 
-/** The same with the journal's state: in a cluster that of the node that answers. */
+/** Answer of `GET /api/stats`, with the journal's state; in a cluster that of the answering node. */
 export const Stats = Type.Object({ ...StatsAnswer.properties, journal: JournalStatus, missing });
 
 const { id, kind, status, desired, since_ms, restarts, host, labels, node } =

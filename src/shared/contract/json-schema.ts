@@ -13,7 +13,7 @@ export function oneOf<T extends string>(values: readonly T[], notes: Notes = {})
   return Type.Unsafe<T>({ type: 'string', enum: [...values], ...notes });
 }
 
-/** The same or null. */
+/** The schema's values, or null. */
 export function nullable<S extends TSchema>(
   schema: S,
   description: string,

@@ -71,7 +71,7 @@ export interface ClusterMetrics {
   leftovers: number;
   /** Buckets in which the NATS servers have diverged, as far as this node has found out: the leader looks. */
   diverged: number;
-  /** It can read the secrets of the cluster. */
+  /** Whether it can read the secrets of the cluster. */
   hasKey: boolean;
 }
 
@@ -90,7 +90,7 @@ export interface MainMetrics {
   /** Threads that run bots. */
   hosts: number;
   tokens: number;
-  /** By kind, of kinds whose bots use anything. */
+  /** Usage by kind, for kinds whose bots use anything. */
   usage: Record<string, KindUsage>;
   rules: number;
   /** Rules that fire, by severity. */

@@ -42,7 +42,7 @@ export class NameHasher {
     return this.#last;
   }
 
-  /** The same, without remembering it: names that clients ask for must not displace those of bots. */
+  /** Hashes a name without caching it: names that clients ask for must not displace those of bots. */
   once(name: string): Pick<NameHash, 'low' | 'high'> {
     const [low, high] = sipHash(this.#key, name);
     return { low: (low | 1) >>> 0, high };
@@ -58,7 +58,7 @@ export class NameHasher {
         this.#cache.delete(oldest);
       }
     }
-    // Not a piece of a whole query.
+    // A copy, because a slice would keep the whole query in memory.
     this.#cache.set(copyOfText(name), hash);
     return hash;
   }

@@ -11,7 +11,7 @@ export type Resource = (typeof RESOURCES)[number];
 const Share = (description: string) =>
   Type.Object({ used: Type.Number(), limit: Type.Number() }, { description });
 
-/** Of `GET /api/pressure`. */
+/** The field `store` of `GET /api/pressure`. */
 export const StoreState = Type.Object(
   {
     state: oneOf(['on', 'failed'], {

@@ -7,7 +7,7 @@ import Type, { type Static } from './typebox.js';
 
 const closed = { additionalProperties: false };
 
-/** What is spoken over standard input and output. */
+/** Protocols over standard input and output. */
 export const PROGRAM_PROTOCOLS = ['raw', 'jsonl', 'mcp'] as const;
 
 /** A program that the operator makes a kind of bots: an entry of `programs` in the configuration, or a manifest. */
@@ -83,5 +83,5 @@ export interface Program {
   graceMs: number;
 }
 
-/** By module: what {@link KindInfo} lists in place of a file. */
+/** Programs by module, the name that {@link KindInfo} lists in place of a file. */
 export type Programs = Readonly<Record<string, Program>>;

@@ -11,7 +11,7 @@ export interface Limits {
   hard: number;
 }
 
-/** Of one bot: what its quota names, else what that of the service does. Infinite where neither does. */
+/** The limits of one bot: those of its quota, else those of the service's. Infinite where neither has one. */
 export function limitsOf(name: UsageName, own: Quota | undefined, service: Quota): Limits {
   const given = own?.[name] === undefined ? service[name] : own[name];
   const { soft, hard } =
@@ -19,7 +19,7 @@ export function limitsOf(name: UsageName, own: Quota | undefined, service: Quota
   return { soft: soft ?? Number.POSITIVE_INFINITY, hard: hard ?? Number.POSITIVE_INFINITY };
 }
 
-/** What is wrong with it, null when nothing is. */
+/** The fault of a quota; null when it is valid. */
 export function quotaFault(quota: Quota): string | null {
   for (const name of USAGE_NAMES) {
     const { soft, hard } = limitsOf(name, quota, {});

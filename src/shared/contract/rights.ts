@@ -1,4 +1,4 @@
-// Apart from the schemas in tokens.ts: a front starts without schemas.
+// Not with the schemas in tokens.ts, because a front starts without schemas.
 
 import { hasLabels } from './labels.js';
 import type { Reach, Rights, Scope } from './tokens.js';

@@ -6,7 +6,7 @@ import { complain } from '../terminal.js';
 import { ownThread } from '../thread-waits.js';
 import { nowRuns } from '../turn.js';
 
-/** What a thread offers to its peer: names with one input and one output, both structured-cloneable. */
+/** The methods that a thread offers to its peer: names with one input and one output, both structured-cloneable. */
 export type Methods = { [name: string]: (input: never) => unknown };
 
 /**
@@ -58,7 +58,7 @@ type Message =
 interface Pending {
   resolve(output: unknown): void;
   reject(error: Error): void;
-  /** Where it is counted: the index of a reserve, or {@link COMMON}. */
+  /** Where the call is counted: the index of a reserve, or {@link COMMON}. */
   share: number;
 }
 
@@ -115,7 +115,7 @@ export class Rpc<Local extends Methods, Remote extends Methods> {
     port.on('message', (message) => this.#receive(message as Message));
   }
 
-  /** What it does for the peer from now on, where that needs the peer itself. */
+  /** Sets the methods for the peer, where these need the peer itself. */
   serve(methods: Serves<Local>): void {
     this.#methods = methods;
   }

@@ -1,6 +1,7 @@
-// Bounds of rules. Apart from the schemas in rules.ts: threads and pages that validate nothing do not load TypeBox.
+// Bounds of rules. Not with the schemas in rules.ts, so that threads and pages that validate nothing do not load
+// TypeBox.
 
-/** A further one is refused: each enabled rule costs a look at every line. */
+/** Most rules; a further one is refused, because each enabled rule is evaluated for every line. */
 export const MAX_RULES = 100;
 export const MAX_RULE_NAME = 100;
 /** In ms. */

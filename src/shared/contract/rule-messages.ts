@@ -22,7 +22,7 @@ export interface WatchedRule {
   firingForMs?: number;
 }
 
-/** What a rule has come to. */
+/** The result of evaluating a rule. */
 export interface RuleReport {
   id: string;
   revision: number;
@@ -31,7 +31,7 @@ export interface RuleReport {
   bots: string[];
 }
 
-/** What main asks of the thread. */
+/** Methods of the thread that main calls. */
 export type RulesMethods = {
   /** The channel to the broadcaster; a new one replaces the old. */
   attachBroadcaster(input: { port: MessagePort }): void;
@@ -46,7 +46,7 @@ export type RulesMethods = {
   close(input: null): void;
 };
 
-/** What the thread tells main. */
+/** Methods of main that the thread calls. */
 export type RulesEvents = LoopEvents & {
   /** Rules whose state or value has changed. A change of state is told at once, of values once a second. */
   changed(input: { reports: RuleReport[] }): void;

@@ -64,7 +64,7 @@ export const CreateRuleBody = Type.Object(
 );
 export type CreateRuleBody = Static<typeof CreateRuleBody>;
 
-/** What a rule is, without its state. */
+/** The settings of a rule, without its state. */
 const settings = {
   id: Type.String(),
   name: Type.String(),

@@ -7,7 +7,7 @@ import Type, { type Static } from './typebox.js';
 export const MAX_RUN_BYTES = 4 * 1024 * 1024;
 /** Files that are listed: the latest. */
 export const MAX_RUN_FILES = 1000;
-/** What a file must be called. The page opens no others, and a path cannot be one. */
+/** Valid names of files. The page opens no others, and a path does not match. */
 export const RUN_NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,120}\\.(?:ndjson|xml|json)$';
 
 const RUN = { name: 'nightly.ndjson', bytes: 1_482_310, changed_ms: 1795257586197 };

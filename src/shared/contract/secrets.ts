@@ -13,7 +13,7 @@ export function withoutSecrets(config: JsonObject, schema: JsonObject): JsonObje
   return (visible(config, [schema], schema) ?? {}) as JsonObject;
 }
 
-/** By schema. */
+/** Cached by schema. */
 const marking = new WeakMap<JsonObject, boolean>();
 
 /** Whether anything in the schema is marked as a secret. */
@@ -40,7 +40,7 @@ interface Leaf {
  * beside a password may be a common name.
  */
 export function secretStrings(config: JsonObject, schema: JsonObject): string[] {
-  // For each start of a bot; most kinds have none.
+  // Checked first, because this runs at each start of a bot and most kinds have no secrets.
   if (!marksSecrets(schema)) return [];
   return leavesOf(config, [schema], schema).flatMap(({ value, isSecret }) =>
     isSecret && (typeof value === 'string' || typeof value === 'number') ? [String(value)] : [],
@@ -167,7 +167,7 @@ export function keepSecretsInLists(changed: Json, before: Json, views: readonly 
   return Object.fromEntries(entries);
 }
 
-/** By the text of an entry: where it is, in reverse. */
+/** The places of each entry by its text, in reverse. */
 function placesOf(list: readonly Json[]): Map<string, number[]> {
   const places = new Map<string, number[]>();
   for (let at = list.length - 1; at >= 0; at--) {
@@ -179,13 +179,13 @@ function placesOf(list: readonly Json[]): Map<string, number[]> {
   return places;
 }
 
-/** Removes what is taken from the end. */
+/** Removes places that are taken from the end of the list. */
 function firstFree(places: number[] | undefined, taken: ReadonlySet<number>): number | undefined {
   while (places && places.length > 0 && taken.has(places.at(-1) as number)) places.pop();
   return places?.at(-1);
 }
 
-/** The same text for equal values. */
+/** A text that is the same for equal values. */
 function canonical(value: Json): string {
   return JSON.stringify(value, (_, one: Json) =>
     isObject(one)
@@ -236,7 +236,7 @@ function expand(schemas: Json[], root: JsonObject): JsonObject[] {
   return [...found];
 }
 
-/** What a `$ref` within the same schema points to: a pointer, or a name of `$defs`. */
+/** The target of a `$ref` within the same schema: a pointer, or a name of `$defs`. */
 function resolve(ref: string, root: JsonObject): Json | undefined {
   let at: Json | undefined = root;
   const steps = ref.startsWith('#/') ? ref.slice(2).split('/') : ref === '#' ? [] : ['$defs', ref];
@@ -266,7 +266,7 @@ function ofProperty(schema: JsonObject, name: string): Json[] {
   return [...found, unevaluatedProperties].filter((one) => one !== undefined);
 }
 
-/** By `patternProperties`. Making an expression takes longer than to use it. */
+/** Cached by `patternProperties`, because making an expression takes longer than using it. */
 const patterns = new WeakMap<JsonObject, [SchemaPattern, Json][]>();
 
 function patternsOf(patternProperties: JsonObject): [SchemaPattern, Json][] {

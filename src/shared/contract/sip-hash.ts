@@ -1,7 +1,7 @@
 // SipHash-1-3 (Aumasson and Bernstein) of a string's UTF-16 code units, little endian: a keyed hash that is fast for short
 // inputs. Without its key nobody can choose inputs that collide. In words of 32 bits, because JavaScript has no faster integers.
 
-/** Rounds at the end. Before, there is one for each word. */
+/** Rounds at the end, after one round for each word. */
 const FINAL_ROUNDS = 3;
 
 /** A key: four words of 32 bits. */
@@ -78,7 +78,7 @@ export function sipHash([k0l, k0h, k1l, k1h]: SipKey, text: string): [low: numbe
   return [(v0l ^ v1l ^ v2l ^ v3l) >>> 0, (v0h ^ v1h ^ v2h ^ v3h) >>> 0];
 }
 
-/** 0 behind the end. */
+/** The code unit at this place; 0 after the end. */
 function unit(text: string, at: number): number {
   return at < text.length ? text.charCodeAt(at) : 0;
 }

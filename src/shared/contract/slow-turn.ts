@@ -4,13 +4,13 @@ export interface SlowTurn {
   forMs: number;
   /** How much of that the thread has run, in ms; null where that is not known. */
   ranMs: number | null;
-  /** What took longest in it; null when that is not known. */
+  /** The work that took longest in the turn; null when that is not known. */
   what: string | null;
 }
 
-/** What a thread of the service tells main about its event loop. */
+/** Reports of a thread of the service to main about its event loop. */
 export type LoopEvents = {
-  /** It was blocked, and turns again. */
+  /** Called when the loop was blocked and turns again. */
   slow(input: SlowTurn): void;
 };
 
@@ -19,7 +19,7 @@ export interface Block {
   forMs: number | null;
 }
 
-/** The same in a front: in the next request that needs a token, or once the next body has arrived. */
+/** A drill in a front: blocks in the next request that needs a token, or once the next body has arrived. */
 export interface FrontBlock extends Block {
   at: 'request' | 'body';
 }

@@ -112,7 +112,7 @@ export interface BroadcasterStart {
   counts: Counts;
 }
 
-/** What the broadcaster tells main. */
+/** Methods of main that the broadcaster calls. */
 export type BroadcasterEvents = LoopEvents;
 
 export type BroadcasterPeer = Rpc<BroadcasterEvents, BroadcasterMethods>;
@@ -166,7 +166,6 @@ export interface FrontStart {
   bucket: SharedPinBucket;
   /** Open streams. */
   quota: SharedQuota<'perToken' | 'perAddress'>;
-  /** Open connections. */
   connections: SharedQuota<'perAddress'>;
   stream: StreamIdentity;
   counts: Counts;
@@ -179,7 +178,7 @@ export interface FrontStart {
   shortage: Shortage | null;
 }
 
-/** What a front answers when it has bound the port. */
+/** A front's answer when it has bound the port. */
 export interface Bound {
   port: number;
   /** Which engine it is and why, in a line. */
@@ -239,7 +238,7 @@ export type FrontMethods = {
   block(input: FrontBlock): void;
 };
 
-/** What main does for fronts. */
+/** Methods of main that fronts call. */
 export type ControlMethods = LoopEvents & {
   /**
    * Makes an `admin` token for a right PIN and keeps it; every front accepts it when this answers. `client` is the name of the
@@ -258,13 +257,13 @@ export type ControlMethods = LoopEvents & {
   };
   /** Makes a sign-in link; `by` is the id of the token that asked for it. */
   createLink(input: { body: CreateTokenBody; by: string }): SignInLink;
-  /** What a sign-in link gives. It stays valid. */
+  /** The offer of a sign-in link, which stays valid. */
   checkLink(input: { link: string }): LinkOffer;
   /** Uses a sign-in link up: a second call is refused. */
   takeLink(input: { link: string }): TakenLink;
   /** Makes the token of a link for a client at this address; every front accepts it when this answers. */
   createLinkToken(input: { link: TakenLink; address: string }): { token: string; info: TokenInfo };
-  /** As the token `by` sees them. */
+  /** The tokens as the token `by` sees them. */
   tokens(input: { by: string }): { tokens: TokenInfo[] };
   token(input: { id: string }): TokenInfo;
   /** No front accepts the token any more and its streams are closed when this answers. */
@@ -279,7 +278,7 @@ export type ControlMethods = LoopEvents & {
   /** Lines of the access log. */
   logAccess(input: { text: string }): void;
   pressure(input: null): PressureReport;
-  /** Those with bots that the caller reaches; for one that is not limited all of them. */
+  /** The hosts with bots that the caller reaches; all hosts for a caller without a limit. */
   hosts(input: { rights: Rights }): HostList;
   /** For `GET /metrics`. */
   metrics(input: null): MainMetrics;
@@ -304,16 +303,18 @@ export type ControlMethods = LoopEvents & {
   /** Answers with what has changed too, null for nothing. */
   updateBot(input: { id: string; change: UpdateBotBody; rights: Rights }): UpdatedBot;
   actOnBot(input: { id: string; action: BotAction; rights: Rights }): BotSnapshot | null;
-  /** The same for what ends a bot: a front has room for these calls when others fill its bound (src/front/routes/control.ts). */
+  /**
+   * Stops or deletes a bot. A front has room for these calls when others fill its bound (src/front/routes/control.ts).
+   */
   endBot(input: {
     id: string;
     action: EndingAction;
     rights: Rights;
-    /** What that node has, which another bot of the cluster may have the id of. Absent: where the bot is. */
+    /** The node whose leftover is meant. Absent: the bot itself, on its node. */
     node?: string;
   }): BotSnapshot | null;
   actOnBots(input: { actions: BotActionsBody; rights: Rights }): ActionResults;
-  /** The same for actions that end bots. */
+  /** Actions that end bots, with the same room. */
   endBots(input: {
     actions: BotActionsBody & { action: EndingAction };
     rights: Rights;
@@ -426,13 +427,13 @@ export type JournalMethods = {
 };
 
 export type JournalControlMethods = LoopEvents & {
-  /** It has something to do again. */
+  /** Called when the journal has something to do again. */
   awake(input: null): void;
   /** The status has changed. `notice` is a message for the operator. */
   status(input: { status: JournalStatus; notice: string | null }): void;
 };
 
-/** What the journal does for fronts. */
+/** Methods of the journal that fronts call. */
 export type JournalFrontMethods = {
   replay(input: ReplayRequest): ReplayPart;
   page(input: Asked<PageRequest>): Page;
@@ -445,7 +446,10 @@ export type JournalFrontMethods = {
 
 // ---- main ↔ bot host ----------------------------------------------------------------------------------------------
 
-/** What a host needs of a channel: a MessagePort, or in a process a channel of its pipe (src/bot-host/pipe-end.ts). */
+/**
+ * The part of a channel that a host needs: a MessagePort, or in a process a channel of its pipe
+ * (src/bot-host/pipe-end.ts).
+ */
 export interface HostPort {
   postMessage(message: unknown, transfer?: readonly Transferable[]): void;
   // Each channel has its own messages, which both of its ends know.
@@ -474,7 +478,7 @@ export interface HostStart {
   commandLog: SharedArrayBuffer;
   /** How long a command may take, in ms. */
   commandTimeoutMs: number;
-  /** What the modules of programs stand for. */
+  /** The programs by their module names. */
   programs: Programs;
   /** Files of kinds that are not read again. */
   sources: readonly KeptSource[];
@@ -490,9 +494,9 @@ export interface BotStart {
   run: number;
   kind: string;
   config: JsonObject;
-  /** It is not fenced when the node loses its lease: no other node starts it. */
+  /** Whether it is not fenced when the node loses its lease, because no other node starts it. */
   stays?: boolean;
-  /** Of a node in a cluster: the bot's term. */
+  /** The bot's term, on a node in a cluster. */
   term?: number;
   /**
    * Changes with the bot's labels, and is that of no other bot. Commands of tokens that are limited by labels carry the one under
@@ -525,7 +529,10 @@ export type HostMethods = {
   setPermit(input: { id: string; permit: number }): void;
   /** Takes commands from a front, or from main; the messages are in command-messages.ts. */
   attachFront(input: { port: HostPort }): void;
-  /** What the kinds' code has made and has not ended, after `withinMs` at the latest. Empty without `notesResources`. */
+  /**
+   * Resources that the kinds' code has made and not ended, after `withinMs` at the latest. Empty without
+   * `notesResources`.
+   */
   leftBehind(input: { withinMs: number }): LeftBehind[];
   /** How many connections bots have open, by kind, as far as that is known. */
   open(input: null): Record<string, number>;
@@ -550,12 +557,12 @@ export type HostControlMethods = {
    * its signal: until then it keeps running in the thread, unheard.
    */
   settled(input: { run: number }): void;
-  /** What bots have used since the last report, about once a second while they use something. */
+  /** The usage of bots since the last report, about once a second while they use something. */
   used(input: UsageReport): void;
   /** A run that has ended, or was abandoned, has thrown, at most 10 times for each run; or it has left something open, once. */
   lateError(input: LateError): void;
-  /** It comes before the commands can be called. */
+  /** Called before the commands can be called. */
   offered(input: CommandOffer): void;
-  /** It comes before its bots have ended. */
+  /** Called before the kind's bots have ended. */
   kindFailed(input: KindFailure): void;
 };

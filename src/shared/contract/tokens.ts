@@ -5,14 +5,14 @@ import { Labels } from './bots.js';
 import { named, nullable, oneOf, time } from './json-schema.js';
 import Type, { type Static } from './typebox.js';
 
-/** What a token may do. `admin` includes all others; none of the others includes another. */
+/** The scopes of tokens. `admin` includes all others; none of the others includes another. */
 export const SCOPES = ['read', 'control', 'invoke', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Which bots a token is limited to: those of a list, or those that have all of these labels now. Null is no limit. */
 export type Reach = { bots: string[] } | { labels: Record<string, string> } | null;
 
-/** What a caller may do, as it is handed to main with a request. */
+/** The rights of a caller, as they are passed to main with a request. */
 export interface Rights {
   scopes: Scope[];
   reach: Reach;
@@ -162,7 +162,7 @@ export const CreateTokenBody = Type.Object(
         description: 'Ids of its bots; they need not exist yet.',
       }),
     ),
-    // Not empty: that would select every bot.
+    // Not empty, because that would select every bot.
     labels: Type.Optional({ ...Labels, minProperties: 1 } as typeof Labels),
     expires_at_ms: Type.Optional(
       Type.Integer({

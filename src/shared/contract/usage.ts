@@ -1,4 +1,5 @@
-// What bots use: its names, and how a bot host reports it. Loads no TypeBox: the schemas are in event-schemas.ts and bots.ts.
+// The usage of bots: names of its fields, and the reports of bot hosts. Loads no TypeBox: the schemas are in
+// event-schemas.ts and bots.ts.
 
 /** The fields of a bot's usage, and of its quota. */
 export const USAGE_NAMES = [
@@ -10,7 +11,7 @@ export const USAGE_NAMES = [
 ] as const;
 export type UsageName = (typeof USAGE_NAMES)[number];
 
-/** What one run has used since the last report of its host. */
+/** The usage of one run since the last report of its host. */
 export interface RunUse {
   run: number;
   /** How long its code ran, in ms. */

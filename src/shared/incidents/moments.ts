@@ -9,7 +9,7 @@ const KEPT_MINUTES = 30 * DAY_MINUTES;
  * minutes and 720 hours. Owned by a group.
  */
 export class Moments {
-  /** By minute since 1970, ascending. A count of an hour is that of its first minute. */
+  /** Counts by minute since 1970, ascending. The count of an hour is stored at its first minute. */
   #counts: Map<number, number>;
   /** The last minute for which old counts were merged. */
   #tidied = 0;

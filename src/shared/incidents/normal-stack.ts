@@ -5,7 +5,7 @@ import { lastName } from './normal-text.js';
 
 /** Frames that count, the innermost: what is below them calls everything. */
 const MAX_FRAMES = 5;
-/** Of a host that hangs, the outermost: where its loop was when somebody looked is chance. */
+/** Frames of a host that hangs, the outermost: the innermost ones depend on the moment of the capture. */
 const MAX_OUTER_FRAMES = 2;
 /** Lines of a stack that are read: an endless recursion has more. */
 const MAX_LINES = 400;
@@ -34,7 +34,7 @@ export function normalStack(
   const shown = frames
     .filter(isOwn)
     .map(({ name, file }) => `${nameOf(name)} in ${lastName(file)}`);
-  // A recursion has its function as often as it was deep.
+  // Merges repetitions: a recursion has its function once for each level.
   const distinct = shown.filter((frame, at) => frame !== shown[at - 1]);
   return isChance ? distinct.slice(-MAX_OUTER_FRAMES) : distinct.slice(0, MAX_FRAMES);
 }
@@ -43,7 +43,7 @@ export function normalStack(
 function framesOf(stack: string): Frame[] {
   let frames: Frame[] = [];
   const python: Frame[] = [];
-  // Of a long stack of Python the end is the innermost, of others the start.
+  // Keeps the innermost part of a long stack: the end in Python, the start elsewhere.
   const all = stack.split('\n');
   const lines =
     all.length <= MAX_LINES ? all : [...all.slice(0, MAX_LINES / 2), ...all.slice(-MAX_LINES / 2)];
@@ -81,7 +81,7 @@ function nameOf(name: string): string {
   return plain === '' || plain === '<anonymous>' || plain === '<module>' ? '(top)' : plain;
 }
 
-/** Not the platform's, which is the same below every failure. */
+/** Leaves out frames of the platform, which are the same in every failure. */
 function isOwn({ file }: Frame): boolean {
   return (
     file !== '' &&

@@ -1,6 +1,6 @@
 // Replaces what differs between two messages of the same fault: ids, numbers, addresses, times, quoted parts, directories.
 
-/** Read of a message, in UTF-16 units: it bounds the work on a text that a bot chooses. */
+/** Units of a message that are read: they bound the work on a text that a bot chooses. */
 const MAX_READ_UNITS = 1000;
 /** Longest result, in UTF-16 units. */
 const MAX_UNITS = 300;
@@ -9,7 +9,10 @@ const MAX_UNITS = 300;
 const OF_CODE =
   /(?:reading|setting|attribute|module|module named|package|property|import|argument) $/;
 
-/** In this order: what is found first is not seen by the others. Each reads the text once, or once for each of its words. */
+/**
+ * The order matters: a part that one pattern replaces is not seen by later ones. Each reads the text once, or once for
+ * each of its words.
+ */
 const RULES: readonly (readonly [RegExp, string])[] = [
   // biome-ignore lint/suspicious/noControlCharactersInRegex: ANSI escapes begin with one.
   [/\u001b\[[0-9;]*[A-Za-z]/g, ''],
@@ -28,16 +31,16 @@ const RULES: readonly (readonly [RegExp, string])[] = [
 /** A path with at least one directory; its last name may say which file it is. */
 const PATH =
   /(?:file:\/\/)?(?:[A-Za-z]:)?(?:~|\.{1,2})?(?:[\\/][\w.@+~%$-]+){2,}(?:\?[\w=&.-]*)?(?::\d+){0,2}/g;
-/** Whose number says what happened. */
+/** Words whose number says what happened. */
 const TELLING =
   /(\bHTTP(?:\/[\d.]+)?|\bstatus(?: code)?|\bexit(?:ed with)? code|\berrno)(:?[ =]-?\d{1,5})\b/gi;
 const HEX = /\b0x[0-9a-f]+\b/gi;
-/** Of eight units or more with letters and digits: a hash, a key, the name of a build. */
+/** A word of eight units or more with letters and digits: a hash, a key, the name of a build. */
 const LONG_ID =
   /(?<![\w<])(?=[A-Za-z_-]{0,40}\d)(?:[0-9a-f]{8,}|[A-Za-z0-9_]*[0-9][A-Za-z0-9_]*[A-Z][A-Za-z0-9_]*)(?![\w>])/g;
 const NUMBER =
   /(?:(?<!\w)-)?\d+(?:[.,]\d+)*(?:e[+-]?\d+)?(?:\s?(?:%|[mµn]?s|min|h|[kKMGT]i?B|bytes)\b)?/g;
-/** The same several times: how many there are differs too. */
+/** Merges repetitions, because their number varies too. */
 const LIST = /(<[a-z]+>)(?:[,;]? ?\1)+/g;
 
 /** Private use: stands for a number that stays until the others are replaced. */
@@ -83,7 +86,7 @@ function withoutWord(text: string, word: string): string {
   return found;
 }
 
-/** By pairs of quotes. An apostrophe within a word is none; an opening quote without an end stays. */
+/** Parts between a pair of quotes. An apostrophe within a word is no quote; an opening quote without an end stays. */
 const QUOTED =
   /(?<!\w)(?:"[^"\n]*"|'[^'\n]*'(?!\w)|`[^`\n]*`|“[^”\n]*”|‘[^’\n]*’(?!\w)|«[^»\n]*»)/g;
 

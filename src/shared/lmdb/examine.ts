@@ -15,7 +15,7 @@ const BROKEN: ReadonlySet<unknown> = new Set([-30797, -30796, -30793, -30787, -3
 /** Runs `read`, which throws when it finds a fault in the LMDB file, and sets this process's exit code. */
 export function examine(path: string, read: () => void): void {
   try {
-    // LMDB reads from an environment that it could not open, and crashes as with a broken file.
+    // Checks this first: LMDB would read from an environment that it could not open, and crash as with a broken file.
     closeSync(openSync(path, 'r'));
     closeSync(openSync(`${path}-lock`, 'a+'));
     read();
@@ -27,7 +27,7 @@ export function examine(path: string, read: () => void): void {
 
 function isOfFile(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return true;
-  // Of the system (`EMFILE`), or of LMDB as a number; what decoding throws has none or one of Node's own.
+  // A code of the system (`EMFILE`), or a number of LMDB. Errors of decoding have none, or one of Node's.
   const { code } = thrown as { code?: unknown };
   if (typeof code === 'number') return BROKEN.has(code);
   if (typeof code === 'string') return code.startsWith('ERR_');

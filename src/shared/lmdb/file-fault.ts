@@ -20,7 +20,7 @@ const CRASHES: readonly unknown[] = ['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', '
 const NO_MEMORY = /out of memory|\bOOM\b|allocation failed|bad_alloc/i;
 const run = promisify(execFile);
 
-/** What {@link faultOf} reads, and how. */
+/** How {@link faultOf} reads the file. */
 export interface Examination {
   /** Ends it. */
   stopping?: AbortSignal | undefined;

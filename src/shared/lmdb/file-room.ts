@@ -7,7 +7,7 @@ const STEP_BYTES = 65_536;
 const ZEROS = Buffer.alloc(STEP_BYTES);
 const writeAt = promisify(write);
 
-/** What lmdb's types leave out. */
+/** A method that lmdb's types leave out. */
 interface Env {
   env: { info(): { lastPageNumber: number } };
 }
@@ -26,7 +26,7 @@ export class FileRoom {
   constructor(path: string, root: RootDatabase) {
     this.#root = root as unknown as Env;
     this.#pageSize = (root.getStats() as { pageSize: number }).pageSize;
-    // Not its lock file, of which closing a descriptor would release the locks.
+    // Opens only the data file: closing a descriptor of the lock file would release the locks.
     this.#file = openSync(path, 'r+');
   }
 
@@ -37,7 +37,7 @@ export class FileRoom {
     }
   }
 
-  /** As {@link reserve}, for a thread that must not wait for the disk. */
+  /** Like {@link reserve}, for a thread that must not wait for the disk. */
   async reserveSoon(bytes: number): Promise<void> {
     for (let [at, end] = this.#missing(bytes); at < end; ) {
       at += (await writeAt(this.#file, ZEROS, 0, Math.min(STEP_BYTES, end - at), at)).bytesWritten;

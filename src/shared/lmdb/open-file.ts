@@ -6,7 +6,7 @@ import { reserveLockFile } from './lock-file.js';
 
 export interface OpenFile {
   root: RootDatabase;
-  /** To be asked for room before each commit. */
+  /** Ask it for room before each commit. */
   room: FileRoom;
   close(): Promise<void>;
 }

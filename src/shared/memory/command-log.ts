@@ -25,7 +25,7 @@ export interface LoggedCommand {
 export class CommandLog {
   readonly #count: BigInt64Array;
   readonly #bytes: Buffer;
-  /** What the writer has stored in the cell. */
+  /** The count as the writer has stored it. */
   #noted = 0;
 
   constructor(buffer: SharedArrayBuffer) {
@@ -54,7 +54,7 @@ export class CommandLog {
     return Number(Atomics.load(this.#count, 0));
   }
 
-  /** By the writer. */
+  /** Called by the writer. */
   note(command: string, bot: string): void {
     const at = entryOffset(this.#noted);
     const length = this.#bytes.write(`${bot} ${command}`, at + 4, TEXT_BYTES);
@@ -63,7 +63,7 @@ export class CommandLog {
     Atomics.store(this.#count, 0, BigInt(this.#noted));
   }
 
-  /** The last ones, oldest first. */
+  /** The last commands, oldest first. */
   read(): LoggedCommand[] {
     const { count } = this;
     const found: LoggedCommand[] = [];

@@ -67,7 +67,7 @@ export class ForkGate {
   }
 
   #leave(count: number): void {
-    // It is not counted any more when somebody has waited for it in vain.
+    // Another thread that waited in vain may have taken the count already.
     if (Atomics.sub(this.#cells, count, 1) <= 0) Atomics.add(this.#cells, count, 1);
     Atomics.notify(this.#cells, count);
   }

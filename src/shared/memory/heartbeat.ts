@@ -24,7 +24,7 @@ export interface HeapFigures {
 
 export class Heartbeat {
   readonly #cells: Int32Array;
-  /** Of the writer: the worst delay of this window and of the one before, in ms. */
+  /** The writer's own: the worst delay of this window and of the one before, in ms. */
   #late = [0, 0];
   #beats = 0;
 
@@ -75,7 +75,7 @@ export class Heartbeat {
     return Atomics.load(this.#cells, COUNT);
   }
 
-  /** As of the last beat; null before the first. */
+  /** The memory at the last beat; null before the first. */
   get heap(): HeapFigures | null {
     if (this.count === 0) return null;
     const [used, limit] = [USED_KB, LIMIT_KB].map((cell) => Atomics.load(this.#cells, cell) * 1024);

@@ -21,7 +21,7 @@ export class LastRun {
     return new SharedArrayBuffer(CELLS * 4);
   }
 
-  /** By the host only. It is on the way of each callback of every bot. */
+  /** Called by the host only, before each callback of every bot. */
   set(run: number): void {
     this.#changes = (this.#changes + 1) | 0;
     Atomics.store(this.#cells, CHANGES, this.#changes);

@@ -41,7 +41,7 @@ export class LeaseDeadline {
     this.#clocks = clocks;
   }
 
-  /** What both clocks say now: to be read before a renewal is sent. */
+  /** The time of both clocks. Read it before a renewal is sent. */
   now(): LeaseTimes {
     return { monotonicMs: this.#clocks.monotonic(), wallMs: this.#clocks.wall() };
   }

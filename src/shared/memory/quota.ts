@@ -70,7 +70,7 @@ export class Quota<K extends string> {
     this.#add(names, -1);
   }
 
-  /** What all fronts have open. */
+  /** The number that all fronts have open. */
   total(): number {
     return this.#sum(0);
   }

@@ -86,7 +86,7 @@ export class RingWriter {
     this.#position = head > this.#tail ? this.#endOf(head - 1) : 0;
     this.#clearBytes = this.#position;
     this.#clearSlots = this.#head;
-    // It may also have moved TAIL without having waited.
+    // The dead writer may also have moved TAIL without having waited.
     this.#awaitReaders();
   }
 
@@ -224,7 +224,7 @@ export class RingWriter {
     this.#reserve(frames.length === 1 ? Buffer.byteLength(text) : text.length * 3);
     const { data, bytes } = this.#ring;
     const written = data.write(text, this.#position % bytes, 'utf8');
-    // As many bytes as units: it is all ASCII, and so is each frame.
+    // The same number of bytes and units means that the text, and so each frame, is ASCII.
     const ascii = written === text.length;
     let seq = this.#head - frames.length;
     for (const frame of frames) {

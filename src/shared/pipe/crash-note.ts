@@ -8,12 +8,12 @@ import fs from 'node:fs';
 import { applyImage } from '../memory/cell-image.js';
 import { CommandLog } from '../memory/command-log.js';
 
-// Before a kind can replace it.
+// Kept here before a kind can replace it.
 const { writeSync } = fs;
 
 const COMMANDS = 8;
 
-/** By the host. */
+/** Written by the host. */
 export class CrashNote {
   readonly #fd: number;
   readonly #run = new Int32Array(1);
@@ -26,7 +26,10 @@ export class CrashNote {
     this.noteCommands();
   }
 
-  /** Of another run's code than last. Of code of no run, nothing: a fault in native code often comes after the call that caused it. */
+  /**
+   * Notes that code of another run begins. Code of no run is not noted, because a fault in native code often comes
+   * after the call that caused it.
+   */
   noteRun(run: number): void {
     if (run === 0 || run === this.#run[0]) return;
     this.#run[0] = run;
@@ -46,7 +49,7 @@ export class CrashNote {
  */
 export function readCrashNote(fd: number, commandLog: SharedArrayBuffer, isLast: boolean): number {
   const head = Buffer.alloc(COMMANDS + 8);
-  // It has less when the process ended before it was written.
+  // The file is shorter when the process ended before it was written.
   if (fs.readSync(fd, head, 0, head.length, 0) < head.length) return 0;
   const [count] = new BigInt64Array(head.buffer.slice(head.byteOffset + COMMANDS), 0, 1);
   if (isLast || Number(count) !== new CommandLog(commandLog).count) {

@@ -6,7 +6,7 @@ import type { Level } from '../contract/event-kinds.js';
 import type { Item, LogItem } from '../contract/events.js';
 import { logJson } from '../stream/frame.js';
 
-/** Before a kind can replace them. */
+/** Kept here before a kind can replace them. */
 const { parse, stringify } = JSON;
 
 const BREAK = '\n';
@@ -30,7 +30,7 @@ function headWith(name: string): RegExp {
   );
 }
 
-/** By the host. */
+/** Used by the host. */
 export function packEvents(items: readonly Item[]): Uint8Array<ArrayBuffer> {
   return Buffer.from(items.map(eventText).join(BREAK));
 }
@@ -61,7 +61,7 @@ export function readLine(text: string): (LogItem & { session_id: string }) | nul
     session_id: contentOf(session),
     transport: (transport ?? null) as LogItem['transport'],
     direction: (direction ?? null) as LogItem['direction'],
-    // With its quotes.
+    // The JSON string, with its quotes.
     message_json: text.slice(head.length - 1, -1),
   };
   if (correlation !== undefined) item.correlation_id = contentOf(correlation);

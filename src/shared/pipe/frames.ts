@@ -15,10 +15,13 @@ export const FIRST_PORT = 2;
 
 export const HEADER_BYTES = 8;
 
-/** Before a kind can replace them. */
+/** Kept here before a kind can replace them. */
 const { parse, stringify } = JSON;
 
-/** What JSON does not have (undefined, a function) is left out. @throws TypeError for a BigInt, and for what refers to itself. */
+/**
+ * Values without a JSON form (undefined, a function) are left out. @throws TypeError for a BigInt, and for what refers
+ * to itself.
+ */
 export function packMessage(message: unknown): Uint8Array {
   return Buffer.from(stringify(message));
 }

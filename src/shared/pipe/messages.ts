@@ -6,17 +6,17 @@ import type { LeaseTimes } from '../memory/lease-deadline.js';
 
 /** File descriptors of a bot host process, as the relay opens them. */
 export const FD = {
-  /** From the host: frames. It writes and waits, so that what it has written arrives even if it crashes then. */
+  /** Frames from the host. It writes and waits, so that what it has written arrives even if it crashes then. */
   out: 3,
   /** To the host: frames. */
   in: 4,
-  /** Between the relay and the watch thread: frames both ways. Its end is the end of the process. */
+  /** Frames both ways between the relay and the watch thread. The end of this pipe is the end of the process. */
   watch: 5,
   /** A file without a name: what the relay reads after a crash (crash-note.ts). */
   note: 6,
 } as const;
 
-/** What a host is started with, without what a process cannot have: ports and shared memory. */
+/** The start data of a host, without ports and shared memory, which a process cannot have. */
 export type ProcessStart = Omit<
   HostStart,
   | 'control'
@@ -33,13 +33,13 @@ export type ProcessStart = Omit<
   hasLease: boolean;
 };
 
-/** What the system holds a process to; its bots do not begin before. */
+/** Limits of the system for a process. They are set before its bots start. */
 export interface SystemLimits {
   /** The directory of its control group, which has its own limits. */
   cgroup: string | null;
   /** Bytes that it may have. */
   memoryBytes: number;
-  /** It is limited by RLIMIT_DATA; also when it cannot join its control group. */
+  /** Whether RLIMIT_DATA limits it; also when it cannot join its control group. */
   byData: boolean;
 }
 
@@ -80,7 +80,7 @@ export interface ProcessEnd {
   /** Null when a signal has ended it, or it could not be started. */
   code: number | null;
   signal: string | null;
-  /** It has done what it was asked to, and exited after that. */
+  /** Whether it finished its task before it exited. */
   isDone: boolean;
   /**
    * What its own code has failed with, or why it could not be started. With `isFault` it was ended, because it had sent what no bot

@@ -6,14 +6,14 @@ import { FIELDS, type FieldName, fieldNamed, isPath } from './fields.js';
 
 /** Longest text that is compared, and that is shown of a value, in UTF-16 units. */
 export const MAX_VALUE_UNITS = 200;
-/** They have a name behind a dot. */
+/** Fields that have a name behind a dot. */
 export const NAMED: ReadonlySet<string> = new Set(['data', 'label']);
 
 /** What a field of one bot has, in a form that can be compared and shown; null when the bot has no such field. */
 export type FieldValue = number | string | boolean | null;
 
 export interface BotField {
-  /** As it is written: `restarts`, `data.gold`, `label.team`. */
+  /** The field as it is written: `restarts`, `data.gold`, `label.team`. */
   name: string;
   of(bot: QueriedBot): FieldValue;
 }
@@ -36,7 +36,7 @@ export function botField(text: string): BotField | undefined {
 
 function plain(name: FieldName): BotField['of'] {
   if (name === 'bot') return ({ id }) => id;
-  // As a query has it: how long the bot has had its status.
+  // As in queries, the value is the age of the status: a later time is lower.
   if (name === 'since') return ({ since_ms }) => -since_ms;
   return (bot) => fieldValue((bot as BotSnapshot)[name as 'kind']);
 }

@@ -27,7 +27,7 @@ export function complement(set: CharSet): CharSet {
   return rest;
 }
 
-/** With both cases of its letters. Of a range only the letters a to z have two: others have their own rules. */
+/** The set with both cases of its letters. Of a range only the letters a to z have two: others have their own rules. */
 export function folded(set: CharSet): CharSet {
   const more: [number, number][] = [];
   for (const [from, to] of set) {
@@ -71,7 +71,7 @@ const SPACE = union(
   [[0x3000, 0x3000]],
   [[0xfeff, 0xfeff]],
 );
-/** By the letter behind the backslash. */
+/** Classes by the letter behind the backslash. */
 export const CLASSES: Readonly<Record<string, CharSet>> = {
   d: DIGITS,
   D: complement(DIGITS),
@@ -80,5 +80,5 @@ export const CLASSES: Readonly<Record<string, CharSet>> = {
   s: SPACE,
   S: complement(SPACE),
 };
-/** What `.` matches. */
+/** The characters that `.` matches. */
 export const ANY_BUT_BREAKS = complement(union([[0x0a, 0x0a]], [[0x0d, 0x0d]], [[0x2028, 0x2029]]));

@@ -9,9 +9,9 @@ export type FieldType = 'name' | 'text' | 'number' | 'age' | 'label' | 'data';
 
 export interface Field {
   type: FieldType;
-  /** What has it. A term about a bot in a query for lines is about the bot of the line. */
+  /** The object that has the field. A term about a bot in a query for lines is about the bot of the line. */
   of: 'bot' | 'line' | 'both';
-  /** All values, where others are mistakes. */
+  /** All valid values, where others are mistakes. */
   values?: readonly string[];
   /** Other spellings of its name. */
   aliases?: readonly string[];
@@ -110,7 +110,7 @@ export function nearest(name: string, names: readonly string[]): string | undefi
   let best: string | undefined;
   let least = Math.max(1, Math.floor(name.length / 3)) + 1;
   for (const known of names) {
-    // A long name is like none, and to compare it takes time in proportion to both.
+    // A long name resembles none, and comparing it takes time in proportion to both lengths.
     if (Math.abs(name.length - known.length) >= least) continue;
     const distance = editDistance(name, known);
     if (distance < least) {

@@ -20,7 +20,7 @@ function isDay(text: string): boolean {
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
 }
 
-/** As RFC 3339 has it, where a day has no hour 24. */
+/** Checks a time of RFC 3339, where a day has no hour 24. */
 function isTime(text: string): boolean {
   const [found, hour, minute, second = '0', zoneHour = '0', zoneMinute = '0'] =
     TIME.exec(text) ?? [];

@@ -10,7 +10,7 @@ import { Regex } from './regex.js';
 import { requiredTexts } from './required-texts.js';
 import type { FieldTerm, Query, Term } from './term.js';
 
-/** What a query can ask about an event. Null is what it does not have. */
+/** The properties of an event that a query can ask about. Null where it has none. */
 export interface QueriedLine {
   event: Kind;
   level: string | null;
@@ -62,7 +62,7 @@ export function botCondition(bot: Query): BotCondition | undefined {
   return { test: botTest(bot), isOpen: bot.every(({ isNot }) => isNot) };
 }
 
-/** What an event has of which nothing is known but its text. */
+/** The properties of an event of which only the text is known. */
 export const NO_FIELDS = {
   level: null,
   scope: null,
@@ -159,7 +159,7 @@ function fieldTest(term: FieldTerm): (line: QueriedLine) => boolean {
         return value !== null && value !== undefined && isOneOf(term, value);
       };
     default:
-      // Fields of bots: they are taken out before.
+      // Terms about bots are taken out before.
       return () => false;
   }
 }

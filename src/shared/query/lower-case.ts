@@ -1,4 +1,4 @@
-// Lower case as texts are compared: without what depends on the letters beside it.
+// Lower case for comparing texts, without rules that depend on neighbouring letters.
 
 /** A capital sigma has two lower cases, by what is beside it, which in JSON may be the letter of an escape. */
 export function lowerCase(text: string): string {

@@ -43,7 +43,7 @@ export function parseQuery(text: string, use: QueryUse, times?: number): Query {
   return parseTerms(text, use, times).map(({ term }) => term);
 }
 
-/** The same, with the places of the terms. */
+/** Reads a query into its terms with their places. */
 export function parseTerms(text: string, use: QueryUse, times = 1): LocatedTerm[] {
   if (text.length > times * MAX_QUERY) {
     throw new QueryError(MAX_QUERY, `a query has at most ${MAX_QUERY} characters`);
@@ -221,7 +221,7 @@ class Reader {
     return parts;
   }
 
-  /** From one quote to the next; `\"` is a quote and `\\` a backslash. */
+  /** Reads from one quote to the next; `\"` is a quote and `\\` a backslash. */
   #quoted(): string {
     const from = this.at;
     let text = '';

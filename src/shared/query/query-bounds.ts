@@ -1,4 +1,4 @@
-// Bounds of a query's parts. What is beyond them is an error that names the bound.
+// Bounds of a query's parts. A query above a bound is an error that names the bound.
 
 export const MAX_TERMS = 50;
 /** Values of one term. */

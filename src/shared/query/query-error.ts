@@ -1,6 +1,6 @@
 /** What is wrong with a query, in one line: where, and what would be right. */
 export class QueryError extends Error {
-  /** Of the first wrong character, from 0 on. */
+  /** Index of the first wrong character, from 0 on. */
   readonly at: number;
 
   constructor(at: number, message: string) {

@@ -4,7 +4,7 @@ import { FIELD_NAMES, FIELDS, nearest } from './fields.js';
 import { MAX_PATH, MAX_PATH_PARTS } from './query-bounds.js';
 
 const BOT_FIELDS = FIELD_NAMES.filter((name) => FIELDS[name].of !== 'line');
-/** All that can be written, for errors. */
+/** All fields, for error messages. */
 const SHOWN = BOT_FIELDS.map((name) => (NAMED.has(name) ? `${name}.<name>` : name));
 
 /** @param parameter is named in the error. @throws DroverError `bad_request`. */

@@ -3,7 +3,10 @@
 import { ANY_BUT_BREAKS, type CharSet, CLASSES, complement, folded, union } from './char-set.js';
 import { QueryError } from './query-error.js';
 
-/** What a part is when all its counts are written out. An expression can be written in 30 characters that has billions of parts. */
+/**
+ * The size of a part when all its counts are written out. An expression can be written in 30 characters that has
+ * billions of parts.
+ */
 export interface Size {
   /** Characters and edges. */
   positions: number;
@@ -27,7 +30,7 @@ export const MAX_PARTS = 4096;
 /** Most groups within each other. */
 const MAX_DEPTH = 30;
 const ONE: Size = { positions: 1, parts: 1 };
-/** Of a sequence or choice without what is in it. */
+/** The size of a sequence or choice without its items. */
 const NONE: Size = { positions: 0, parts: 1 };
 const QUANTIFIERS: Readonly<Record<string, readonly [least: number, most: number]>> = {
   '*': [0, Number.POSITIVE_INFINITY],
@@ -60,7 +63,7 @@ class RegexReader {
   readonly #source: string;
   readonly #ignoreCase: boolean;
   readonly #offset: number;
-  /** Also most repetitions of `{n,m}`. */
+  /** Most positions, and most repetitions of `{n,m}`. */
   readonly #maxPositions: number;
   #at = 0;
   #depth = 0;
@@ -285,7 +288,7 @@ class RegexReader {
     return { type: 'chars', set: this.#ignoreCase ? folded(set) : set, ...ONE };
   }
 
-  /** The next character, '' at the end. */
+  /** The next character; '' at the end. */
   #next(): string {
     const code = this.#source.codePointAt(this.#at);
     return code === undefined ? '' : String.fromCodePoint(code);

@@ -25,7 +25,7 @@ const FOUND = -2;
 /** A state that is not remembered. */
 const UNMADE = -3;
 
-/** What a part of the expression can begin and end with; nothing too, if it is empty. */
+/** The positions that a part of the expression can begin and end with, and whether it can be empty. */
 interface Part {
   isEmpty: boolean;
   first: Positions;
@@ -37,20 +37,23 @@ type Positions = Int32Array;
 
 export class Regex {
   readonly #program: Program;
-  /** By character below 128: its class. */
+  /** The class of each character below 128. */
   readonly #asciiClass = new Uint16Array(ASCII);
-  /** By character below 128: 1 when no match begins with it. */
+  /** 1 for each character below 128 that no match begins with. */
   readonly #beginsNone = new Uint8Array(ASCII);
   /** First characters of the classes, ascending. */
   readonly #starts: readonly number[];
-  /** By class: the positions that match it. The last two classes are the edges of the text. */
+  /** The positions that match each class. The last two classes are the edges of the text. */
   readonly #matching: readonly Positions[];
   readonly #width: number;
   readonly #maxStates: number;
-  /** By the number of a state: where its text can continue. */
+  /** The positions at which the text can continue, by the number of the state. */
   #following: Positions[] = [];
   #states = new Map<string, number>();
-  /** By state and class. A state is the place of its first successor here: each character waits for the one before it. */
+  /**
+   * Successors by state and class. A state is the place of its first successor here: each character waits for the one
+   * before it.
+   */
   readonly #successors: Int32Array;
   /** States that may be made now. */
   #credit = MAX_CREDIT;
@@ -240,15 +243,18 @@ export class Regex {
 
 /** The positions of an expression. Building it takes time proportional to its parts, which the parser bounds. */
 class Program {
-  /** By position: what it matches. */
+  /** The characters or edge that each position matches. */
   readonly tests: (readonly (readonly [number, number])[] | 'begin' | 'end')[] = [];
   readonly whole: Part;
   /** Numbers of a set of positions. */
   readonly words: number;
   readonly #none: Positions;
-  /** By position: what can come behind it. */
+  /** The positions that can follow each position. */
   readonly #follow: Positions[] = [];
-  /** By eight positions and which of them are in a set: what can follow those. Made when they are first used. */
+  /**
+   * The positions that can follow a set of positions, by groups of eight and which of these are in the set. Made when
+   * first used.
+   */
   #followBytes: Int32Array | undefined;
 
   constructor(tree: Tree) {
@@ -275,7 +281,7 @@ class Program {
     return following;
   }
 
-  /** The same, written into `following`: in time that does not depend on how many they are. */
+  /** Writes the positions that can follow into `following`, in time that does not depend on their number. */
   afterInto(following: Positions, positions: Positions): void {
     this.#followBytes ??= this.#byBytes();
     const bytes = this.#followBytes;
@@ -393,7 +399,7 @@ function bitsOf(positions: Positions): number[] {
   return found;
 }
 
-/** By class of characters, which these are the first ones of, and by edge of the text: the positions that match it. */
+/** The positions that match each class of characters, given by its first one, and each edge of the text. */
 function matchingOf({ tests, words }: Program, starts: readonly number[]): Positions[] {
   const matching = Array.from({ length: starts.length + 2 }, () => new Int32Array(words));
   const place = new Map(starts.map((start, at) => [start, at]));

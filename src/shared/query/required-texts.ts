@@ -1,4 +1,5 @@
-// What must be in everything that matches a query, so that a search can skip what lacks it without reading it line by line.
+// Finds texts that every match of a query has, so that a search can skip blocks without them instead of reading each
+// line.
 
 import { parseRegex, type Tree } from './regex-tree.js';
 import type { Query, Term } from './term.js';
@@ -15,7 +16,7 @@ const MAX_ALTERNATIVES = 16;
 /** Texts of which each line that matches has one. */
 export type Alternatives = readonly string[];
 
-/** What each line has that matches the query, in upper or lower case, as it is in its JSON. */
+/** The texts that each line has that matches the query, in upper or lower case, as it is in its JSON. */
 export function requiredTexts(query: Query): Alternatives[] {
   const texts = query.flatMap((term) => (term.isNot ? [] : textsOf(term)));
   const parts = texts.map((alternatives) => [...new Set(alternatives.map(longestPart))].sort());
@@ -64,7 +65,8 @@ function requiredRuns(tree: Tree): Alternatives[] {
         for (const one of part.of) visit(one);
         break;
       case 'repeat':
-        // Behind the first copy comes another one, or what follows: its beginning is required, its end is not.
+        // The first copy is followed by another copy or by the next part, so its beginning is required and its end is
+        // not.
         if (part.least > 0) visit(part.of);
         end();
         break;
@@ -81,7 +83,7 @@ function requiredRuns(tree: Tree): Alternatives[] {
   return runs;
 }
 
-/** What one of these trees requires, when each requires something. */
+/** The texts of which these trees require one, when each requires some. */
 function alternativesOf(trees: readonly Tree[]): Alternatives[] {
   const best = trees.map((tree) =>
     requiredRuns(tree).reduce<Alternatives>(

@@ -8,7 +8,10 @@ const MAX_PATTERN_POSITIONS = 512;
 
 export interface SchemaPattern {
   test(text: string): boolean;
-  /** It is matched in one pass over the text. If not, by trying: some texts can take RegExp minutes. */
+  /**
+   * Whether it is matched in one pass over the text. Otherwise RegExp tries alternatives, and some texts can take
+   * minutes.
+   */
   isLinear: boolean;
   /** Different for different patterns: Ajv keeps one of each. */
   toString(): string;

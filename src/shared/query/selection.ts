@@ -30,7 +30,7 @@ export function selectionOf(
     const field = fieldNamed(name);
     if (!field || !hasShortForm(field)) continue;
     const values = typeof given === 'string' ? given.split(',') : given;
-    // It says which stream is asked for (src/front/views/views.ts).
+    // This value chooses the stream (src/front/views/views.ts).
     if (field === 'node' && values.includes(SELF)) continue;
     const all = wanted.get(field) ?? new Set();
     wanted.set(field, all);

@@ -15,7 +15,7 @@ export interface FieldTerm {
   type: 'field';
   isNot: boolean;
   field: FieldName;
-  /** Of `data.gold`: `gold`; else ''. */
+  /** The part after the dot, as `gold` in `data.gold`; else ''. */
   path: string;
   op: Comparison;
   /** One is enough. At least one, exactly one for other operators than `:`. */
@@ -31,12 +31,12 @@ export interface TextTerm {
 export interface RegexTerm {
   type: 'regex';
   isNot: boolean;
-  /** Between the slashes. */
+  /** The expression between the slashes. */
   source: string;
   ignoreCase: boolean;
 }
 
 export type Term = FieldTerm | TextTerm | RegexTerm;
 
-/** What matches has all terms. Without terms, everything matches. */
+/** An object matches when it has all terms. Without terms, everything matches. */
 export type Query = readonly Term[];

@@ -16,7 +16,7 @@ export function isValue(value: Value, text: string): boolean {
   return text.length - last.length >= from && text.endsWith(last);
 }
 
-/** `*`: anything, but not nothing. */
+/** `*` matches any text that is not empty. */
 export function isAny(value: Value): boolean {
   return value.length > 1 && value.every((part) => part === '');
 }

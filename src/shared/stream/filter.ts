@@ -24,10 +24,10 @@ export type StreamReach =
   | { labels: BotLabels; history: LabelHistory }
   | null;
 
-/** What a filter needs beside the values of indexed fields. */
+/** The parts of a filter beside the values of indexed fields. */
 export interface FilterParts {
   labelled?: { labels: BotLabels; history: LabelHistory } | undefined;
-  /** Of the stream; on one without, no frame is from a node. */
+  /** The names of the stream's nodes; without them, no frame is from a node. */
   nodeNames?: NodeNaming | undefined;
   query?: FrameQuery | undefined;
   /** Sessions that the query excludes. */
@@ -46,7 +46,7 @@ export type FilterNames =
  * Gaps always pass.
  */
 export class Filter {
-  /** Equal for equal filters, however they are written. */
+  /** The key is equal for equal filters, however they are written. */
   readonly key: string;
   readonly #names: NameHasher;
   readonly #kinds: ReadonlySet<number> | undefined;
@@ -94,7 +94,7 @@ export class Filter {
     return Math.min(this.#labelled?.history.known ?? end, this.#query?.judge?.known ?? end);
   }
 
-  /** It judges more than the index of frames has: their text, and what their bots were. */
+  /** Whether it judges more than the index of frames has: their text, and the state of their bots. */
   get hasQuery(): boolean {
     return this.#query !== undefined;
   }
@@ -114,7 +114,7 @@ export class Filter {
     return this.#query?.regexes ?? [];
   }
 
-  /** To be called before its first frame, and after its last: judging bots needs memory. */
+  /** Call begin before its first frame and end after its last: judging bots needs memory. */
   begin(): void {
     this.#query?.judge?.begin();
   }
@@ -147,14 +147,14 @@ export class Filter {
     return JSON.stringify(parts);
   }
 
-  /** It is limited by labels: frames can be judged from {@link since} on and below {@link known} only. */
+  /** Whether it is limited by labels: frames can be judged from {@link since} on and below {@link known} only. */
   get isLabelled(): boolean {
     return this.#labelled !== undefined;
   }
 
   /** The names of which every frame that passes has one; undefined when names do not limit it. Gaps pass without. */
   get names(): FilterNames | undefined {
-    // With several, sessions: there are more of them, so each has fewer frames. There are fewest nodes.
+    // Prefers sessions: there are most of them, so each has the fewest frames. There are fewest nodes.
     if (this.#sessions) return { field: 'session', values: this.#sessions.lowWords() };
     if (this.#scopes) return { field: 'scope', values: this.#scopes.lowWords() };
     return this.#nodes && { field: 'node', values: [...this.#nodes] };
@@ -163,7 +163,7 @@ export class Filter {
   /** Hashes of the sessions that pass; undefined when they are not limited by name. */
   get sessions(): readonly (readonly [low: number, high: number])[] | undefined {
     if (!this.#sessions || this.#named) return this.#named;
-    // Only the journal needs them: streams do not keep the names beside the key.
+    // Computed from the key, because only the journal needs the names.
     const lists = JSON.parse(this.key) as readonly (readonly string[])[];
     this.#named = (lists[INDEXED.indexOf('bot')] ?? []).map((name) => {
       const { low, high } = this.#names.once(name);
@@ -294,7 +294,7 @@ function takeIndexed(query: Query, values: Map<IndexedField, Set<string>>): Quer
   });
 }
 
-/** One of `wanted` is required too. */
+/** Narrows the values further, because one of `wanted` is required too. */
 function narrow(
   values: Map<IndexedField, Set<string>>,
   name: IndexedField,
@@ -304,7 +304,10 @@ function narrow(
   values.set(name, new Set([...wanted].filter((value) => before?.has(value) ?? true)));
 }
 
-/** What no frame has lets nothing through, so it makes no other filter; and there are only some hundred without names. */
+/**
+ * A value that no frame has lets nothing through, so it is left out of the key. That bounds the filters without names
+ * to some hundred.
+ */
 function isKnown(name: IndexedField, value: string): boolean {
   const codes = name === 'event' ? KIND_CODE : name === 'level' ? LEVEL_CODE : undefined;
   return codes === undefined || Object.hasOwn(codes, value);

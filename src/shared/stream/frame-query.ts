@@ -21,7 +21,10 @@ import { FrameLine, type IndexedFrames, type SampledFrames, snapshotLine } from 
 import type { HashSet } from './hash-set.js';
 import { KnownNames } from './known-names.js';
 
-/** Of all queries of this thread: as many would take half a megabyte each. Hashes of 64 bits differ, also of other streams. */
+/**
+ * Shared by all queries of this thread, because each would need half a megabyte. Hashes of 64 bits differ, also of
+ * other streams.
+ */
 const NAMES = new KnownNames();
 
 /** A key is longer than the request: it has all quotes and escapes, and the text of `q`. */
@@ -63,13 +66,13 @@ export type MakeJudge = (key: string, condition: BotCondition) => BotJudge;
 export class FrameQuery {
   /** Equal for equal queries. */
   readonly key: string;
-  /** Of the terms that need no bot. */
+  /** The key of the terms that need no bot. */
   readonly lineKey: string;
   readonly judge: BotJudge | undefined;
-  /** Of the terms that need no bot. */
+  /** The terms that need no bot. */
   readonly #line: Query;
   readonly #test: LineTest | undefined;
-  /** Of the terms about the scope, and about the bot's id. */
+  /** Tests of the terms about the scope, and about the bot's id. */
   readonly #scopeTest: LineTest | undefined;
   readonly #botTest: LineTest | undefined;
   readonly #nodeNames: NodeNaming | undefined;
@@ -131,7 +134,7 @@ export class FrameQuery {
     return has(this.#scopeTest, 'scopeFrames') && has(this.#botTest, 'sessionFrames');
   }
 
-  /** Of a frame that is no gap. */
+  /** Whether a frame that is no gap matches. */
   matches(frames: IndexedFrames, seq: number): boolean {
     const low = frames.sessionLow(seq);
     const high = frames.sessionHigh(seq);
@@ -164,7 +167,7 @@ function testOf(terms: Query): LineTest | undefined {
   return terms.length > 0 ? lineTest(terms) : undefined;
 }
 
-/** What the JSON has of a line with one of the values of the term: all of the field when there is one value. */
+/** The piece of JSON that a line with one of the term's values has: the whole field when there is one value. */
 function pieceOf({ field, values }: FieldTerm & { field: 'transport' | 'direction' }): string {
   const [first = [], ...others] = values;
   const value = others.length === 0 ? literal(first) : undefined;

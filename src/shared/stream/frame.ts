@@ -27,7 +27,7 @@ let lastTimestampText = '0';
 
 function timestampText(timestamp: number): string {
   if (timestamp !== lastTimestamp) {
-    // It would not be JSON.
+    // Any other number would not be JSON.
     if (!Number.isSafeInteger(timestamp)) throw new RangeError('its timestamp is no integer');
     lastTimestamp = timestamp;
     lastTimestampText = String(timestamp);
@@ -44,7 +44,7 @@ const MESSAGE_END = '"}';
  * @throws RangeError when the timestamp is no integer.
  */
 export function logJson(item: LogItem, scope: string, session: string): string {
-  // By hand because it runs for every line of every bot: JSON.stringify of the object takes three times as long.
+  // Written by hand, because it runs for every line of every bot and JSON.stringify takes three times as long.
   const { transport, direction, correlation_id: id } = item;
   return (
     `{"timestamp_ms":${timestampText(item.timestamp_ms)},"level":"${item.level}","scope":${scope},` +
@@ -66,7 +66,7 @@ export function gapJson(from: string, to: string, dropped: number | null, node?:
   return JSON.stringify({ from, to, dropped, node });
 }
 
-/** What every frame of the ring begins with. */
+/** The bytes that every frame of the ring begins with. */
 export const FRAME_START = 'id: ';
 const DATA_START = '\ndata: ';
 const FRAME_END = '\n\n';
@@ -109,7 +109,7 @@ export function messageSpan(
 /** Fields of a `log` event that are a text, or null. */
 type TextField = 'scope' | 'session_id' | 'transport' | 'direction';
 
-/** What the JSON of a `log` event has when this field is a text, up to that text. */
+/** The piece of JSON before the text of this field in a `log` event. */
 export function fieldStart(field: TextField): string {
   return `,"${field}":"`;
 }

@@ -39,7 +39,7 @@ export class HashSet {
     return [...found];
   }
 
-  /** Where it is, or would be. */
+  /** The place of the name, or where it would be. */
   #find(low: number, high: number): number {
     const cells = this.#cells;
     // The lowest bit of every name is set.

@@ -11,7 +11,7 @@ interface Known {
 
 /** The names of hashes that were met: to take a name from a frame takes far longer than to look it up. */
 export class KnownNames {
-  /** By both words, as far as a number holds them. */
+  /** Names by both words of the hash, as far as a number holds them. */
   readonly #names = new Map<number, Known>();
 
   /** @param read takes the name from the frame. */
@@ -22,7 +22,7 @@ export class KnownNames {
     const name = read();
     if (name === null || low === 0) return name;
     if (this.#names.size >= MAX_NAMES) this.#names.clear();
-    // Not a piece of the text of a whole block.
+    // A copy, because a slice would keep the text of a whole block in memory.
     const own = copyOfText(name);
     this.#names.set(key, { low, high, name: own });
     return own;

@@ -20,7 +20,7 @@ export interface FrameBlock extends IndexedFrames {
   start(seq: number): number;
   end(seq: number): number;
   isBroken(seq: number): boolean;
-  /** What stands for a broken frame. */
+  /** The bytes that replace a broken frame. */
   gap(seq: number): { id: string; json: string };
 }
 
@@ -89,7 +89,7 @@ export class Cut {
     const size = this.#copied + end - start;
     if (size > this.#bytes.length) {
       const { maxBytes } = this.#request;
-      // Of everything a part is full, nearly always; of what a filter lets through it may be a line.
+      // A part without a filter is nearly always full; one with a filter may hold a single line.
       const wanted = this.#filter ? 2 * size : Math.max(size, maxBytes + MEMORY_BYTES);
       const more = Buffer.allocUnsafeSlow(Math.ceil(wanted / MEMORY_BYTES) * MEMORY_BYTES);
       more.set(this.#bytes.subarray(0, this.#copied));
@@ -101,7 +101,7 @@ export class Cut {
 
   part(first: number | null, next: number, firstIsGap = false): ReplayPart {
     const pieces = [...this.#pieces, { end: this.size, next }];
-    // A small part is not to hold on to much memory.
+    // A small part must not keep much memory.
     const isSmall = this.size < this.#bytes.length / 2;
     const bytes = isSmall ? Buffer.allocUnsafeSlow(this.size) : this.#bytes.subarray(0, this.size);
     if (isSmall) bytes.set(this.#bytes.subarray(0, this.size));

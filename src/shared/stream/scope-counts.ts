@@ -2,7 +2,7 @@
 
 /** Scopes that a point of an answer names, by number of events. */
 const SHOWN_SCOPES = 20;
-/** The sum of the others. */
+/** Name of the sum of all others. */
 export const OTHER_SCOPES = '…';
 
 /** The scopes with the most events; the others share one sum. */

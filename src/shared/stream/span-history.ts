@@ -68,7 +68,7 @@ export class SpanHistory<V> {
     let done = 0;
     for (const { session, until } of this.#ended) {
       if (until > tail) break;
-      // They end in the order in which they begin.
+      // Spans end in the order in which they begin.
       while ((session.spans[0]?.until ?? Number.POSITIVE_INFINITY) <= tail) session.spans.shift();
       if (session.spans.length === 0) this.#forget(session);
       done += 1;

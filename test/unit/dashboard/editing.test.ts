@@ -96,7 +96,7 @@ describe('one change for many bots', () => {
     restart: [],
     values: { config: {}, restart: {} },
     labels: {},
-    unlabel: [],
+    removedLabels: [],
     ...more,
   });
 

@@ -86,7 +86,7 @@ export class NodeExchange implements Exchange {
     return this.#response.writableFinished;
   }
 
-  /** Calls `then` when the system has accepted the response, at once if it already has. */
+  /** Calls `then` when the system has accepted the response, or at once if it already has. */
   whenSent(then: () => void): void {
     if (this.isSent) then();
     else this.#response.once('finish', then);

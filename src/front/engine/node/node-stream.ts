@@ -46,7 +46,7 @@ export class NodeStream implements StreamSink {
   readonly #isPlain: boolean;
   readonly #closed: () => void;
   readonly #writable: () => void;
-  /** Chunks from before the socket was this answer's: those of requests before it on the connection come first. */
+  /** Chunks that were written before this response owned the socket: earlier responses on the connection come first. */
   #early: Buffer[] | undefined;
   #open = true;
   #blocked = false;
@@ -69,7 +69,7 @@ export class NodeStream implements StreamSink {
     response.flushHeaders();
     if (response.socket) return;
     this.#early = [];
-    // On the next tick: the head is sent after this event.
+    // Waits for the next tick, because the head is sent after this event.
     response.once('socket', () => process.nextTick(() => this.#begin()));
   }
 
@@ -81,7 +81,7 @@ export class NodeStream implements StreamSink {
       this.#early.push(chunk);
       return false;
     }
-    // It has failed or ended, and 'close' will follow: writes would only be buffered.
+    // The socket has failed or ended, and 'close' will follow: writes would only be buffered.
     if (!this.#socket.writable) return false;
     this.#socket.write(chunk, this.#written);
     this.#blocked = this.#socket.writableLength > this.#mostWaiting;
@@ -120,7 +120,7 @@ export class NodeStream implements StreamSink {
     if (this.#leave()) this.#closed();
   };
 
-  /** @returns false when it was over before. */
+  /** @returns false when the stream was already over. */
   #leave(): boolean {
     const wasOpen = this.#open;
     this.#open = false;

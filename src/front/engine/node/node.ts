@@ -42,7 +42,7 @@ interface Connection {
   readonly waiting: NodeExchange[];
   /** Ends the connection after the last response. */
   end: (() => void) | undefined;
-  /** What still arrives on it is ignored. */
+  /** Whether further bytes on it are ignored. */
   isRefused: boolean;
   /** Bytes of earlier responses that the system has not accepted. */
   unsent: number;
@@ -237,20 +237,20 @@ class NodeEngine implements Engine {
     const connection = this.#connection(socket);
     if (connection.isRefused) return;
     connection.isRefused = true;
-    // Something comes behind a request with `Connection: close`: only that one is responded to.
+    // Ignores bytes after a request with `Connection: close`: only that request gets a response.
     if (error.code === 'HPE_CLOSED_CONNECTION') return;
     const { last } = connection;
     if (last?.responded === 'closing') {
       last.endLinger();
       return;
     }
-    // The client cannot read a response, or one is half sent.
+    // Sends no response when the client cannot read one, or when one is half sent.
     if (!socket.writable || error.code === 'ECONNRESET' || last?.responded === 'streaming') {
       socket.destroy();
       return;
     }
     const newest = connection.waiting.at(-1) ?? last;
-    // It is the body of this request that cannot be read.
+    // The body of the newest request cannot be read.
     if (newest?.responded === 'no' && !newest.isComplete) {
       if (newest === last) {
         last.respond(unreadable(error));
@@ -288,7 +288,7 @@ const LISTEN_ERRORS: Record<string, string> = {
   ENOTSUP: 'this system cannot share a port between several fronts; start with --fronts 1',
 };
 
-/** As BoringSSL has them. Node turns TLS 1.3 off when its list of ciphers names none of them. */
+/** The ciphers of TLS 1.3, as BoringSSL has them. Node turns TLS 1.3 off when the list names none of them. */
 const TLS_1_3 = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',
@@ -301,9 +301,9 @@ function tlsSettings({ cert, key }: TlsFiles, ciphers: readonly string[]): Secur
     key: readFileSync(key),
     ciphers: [...TLS_1_3, ...ciphers].join(':'),
     minVersion: 'TLSv1.2',
-    // As BoringSSL, which lets the client choose of the list.
+    // Lets the client choose from the list, as BoringSSL does.
     honorCipherOrder: false,
-    // As BoringSSL: a client that asks for new handshakes makes the service compute more than itself.
+    // Refuses renegotiation, as BoringSSL does: new handshakes cost the service more than the client.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   };
 }

@@ -12,7 +12,7 @@ const NO_HTTP = refusal('bad_request', 'the request is not valid HTTP/1.1');
 const AMBIGUOUS = refusal('ambiguous_length');
 const OTHER_VERSION = refusal('version_not_supported');
 const LATE = refusal('timeout', 'the request did not arrive in time');
-/** CONNECT has a target that this server does not serve. */
+/** CONNECT asks for a target that this server does not serve. */
 export const CONNECT_REFUSED = refusal('not_found');
 
 /** Errors of Node's parser and timers. Others are {@link NO_HTTP}. */
@@ -26,7 +26,7 @@ const BY_CODE: Record<string, Response> = {
   ERR_HTTP_REQUEST_TIMEOUT: LATE,
 };
 
-/** Where one code of the parser has several reasons. */
+/** Responses by the parser's message, where one of its codes has several reasons. */
 const BY_REASON: Record<string, Response> = {
   'Expected CRLF after version': NO_HTTP,
   "Transfer-Encoding can't be present with Content-Length": AMBIGUOUS,

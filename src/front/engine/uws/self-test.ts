@@ -6,15 +6,15 @@ import net from 'node:net';
 
 /** The start of a request is often cut: a long URL needs several segments. */
 export const CUT_FAULT = 'refuses a request whose first line arrives in pieces';
-/** Also its length: then its body is answered as another request (docs/decisions/0043). */
+/** The binary may lose the length too, and then answer the body as another request (docs/decisions/0043). */
 export const NAMELESS_FAULT = 'hides headers that follow one without a name';
 const SILENT_FAULT = 'did not respond to a self-test on 127.0.0.1';
 
-/** It takes some ms. This only ends a test whose packets are lost. */
+/** The test takes some ms. This limit only ends one whose packets are lost. */
 const LIMIT_MS = 5_000;
 
 const CUT = 'GET /cut HTTP/1.1\r\nHost: a\r\n\r\n';
-/** All positions in its first line. */
+/** The request is cut at every position of its first line. */
 const FIRST_LINE_BYTES = CUT.indexOf('\r\n') + 2;
 const NAMELESS = 'GET /nameless HTTP/1.1\r\nHost: a\r\n: x\r\nBehind: y\r\n\r\n';
 
@@ -34,7 +34,7 @@ export async function selfTest(): Promise<string[]> {
     const limit = AbortSignal.timeout(LIMIT_MS);
     const [cut] = await Promise.all([
       statusOf(port, CUT, FIRST_LINE_BYTES, limit),
-      // Refused or answered: the handler has seen which.
+      // The request was refused or answered: the handler has seen which.
       statusOf(port, NAMELESS, 0, limit),
     ]);
     if (cut !== '200') faults.unshift(CUT_FAULT);

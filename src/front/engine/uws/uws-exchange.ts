@@ -25,9 +25,9 @@ export class UwsExchange implements Exchange {
   readonly #res: HttpResponse;
   readonly #req: HttpRequest;
   readonly refusal: DroverError | undefined;
-  /** The connection is closed after the response. */
+  /** Whether the connection is closed after the response. */
   readonly #isLast: boolean;
-  /** And uWebSockets does not do it by itself. */
+  /** Whether this class has to close it, because uWebSockets does not. */
   readonly #mustClose: boolean;
   #address: string | undefined;
   /** Responded, streaming or aborted. uWebSockets throws if the response is used after that. */
@@ -59,7 +59,7 @@ export class UwsExchange implements Exchange {
     this.#responded = responded;
     this.method = req.getCaseSensitiveMethod();
     this.refusal = head.refusal(this.method);
-    // Its reader takes extensions and trailers of chunks for other chunks and requests.
+    // The reader of uWebSockets takes extensions and trailers of chunks for other chunks and requests.
     this.#mustClose = mustLeave || head.isChunked || (head.isLast && !isPlainClose(head));
     this.#isLast = this.#mustClose || head.isLast;
     this.path = req.getUrl();
@@ -113,7 +113,8 @@ export class UwsExchange implements Exchange {
           reject(thrown);
           return;
         }
-        // A copy: the memory is invalid after this callback. In Node's pool: an ArrayBuffer for each costs more than its bytes.
+        // A copy, because the memory is invalid after this callback. It is in Node's pool, because an ArrayBuffer for
+        // each piece costs more than its bytes.
         parts.push(Buffer.from(new Uint8Array(part)));
         if (!isLast) return;
         settle();
@@ -143,7 +144,7 @@ export class UwsExchange implements Exchange {
     this.#responded(this.route, response.status);
     const close = response.close === true || this.#mustClose;
     if (close || this.#isLast) this.#respondLast(response, close);
-    // uWebSockets has corked the socket during the handler; after it we have to.
+    // uWebSockets corks the socket during the handler; later writes have to cork it themselves.
     else if (this.#inHandler) this.#write(response, false);
     else this.#res.cork(() => this.#write(response, false));
   }

@@ -22,7 +22,7 @@ export function inOneHeader([name = '', value = '', ...others]: readonly string[
 /** Runs in a front thread. Owns the last headers, and the same as one header: most responses have those of the one before. */
 export class UsualHeaders {
   #last: readonly string[] | undefined;
-  /** Made when they have come twice. */
+  /** The last headers as one; made when they are used the second time. */
   #asOne: [name: string, value: string] | undefined;
 
   write(res: HttpResponse, headers: readonly string[]): void {

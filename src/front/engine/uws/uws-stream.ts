@@ -16,7 +16,7 @@ const MAX_IN_CORKS = 3 * MAX_CORKED_BYTES;
 /** Sizes of writes, in bytes. */
 export const WRITE_SIZES = [MAX_CORKED_BYTES, 65_536, 131_072, 262_144];
 
-// State of the current write. One function for all streams, instead of a closure for each write.
+// The state of the current write, so that one function serves all streams instead of a closure for each write.
 let response: HttpResponse | undefined;
 let piece: Uint8Array = new Uint8Array();
 let isTaken = false;
@@ -25,7 +25,7 @@ const writePiece = (): void => {
 };
 
 const openStreams = new Set<UwsStream>();
-/** Those of all streams without CORS are one array. */
+/** All streams without CORS share one array of headers. */
 const usualHeaders = new UsualHeaders();
 
 /** Runs in a front thread. Owns the sending end of a stream on uWebSockets.js. */

@@ -49,7 +49,7 @@ class UwsEngine implements Engine {
   /** {@link QUEUES} while it listens. */
   #sockets: us_listen_socket[] = [];
   #bound: { host: string; port: number } | undefined;
-  /** By the time that they may take, which the configuration gives: there are one or two. */
+  /** Deadlines of bodies by the time that these may take, in ms. The configuration gives one or two times. */
   readonly #deadlines = new Map<number, Deadlines<() => void>>();
   /** Connections that were refused and are not closed yet. */
   #refused = 0;
@@ -204,7 +204,7 @@ function sslApp({ cert, key }: TlsFiles, ciphers: readonly string[]): TemplatedA
       ssl_ciphers: ciphers.join(':'),
     });
   } catch {
-    // It gives no reason. Main has checked that Node's OpenSSL can read them.
+    // uWebSockets gives no reason. Main has checked that Node's OpenSSL can read the files.
     throw new Error(`BoringSSL cannot use the certificate ${cert} with the key ${key}`);
   }
 }

@@ -23,7 +23,7 @@ import {
 } from './parameters.js';
 import type { Routes } from './route.js';
 
-/** Of what the journal is asked. */
+/** Errors of routes that ask the journal. */
 const JOURNAL_ERRORS = {
   503: 'The journal is off, is being checked, or cannot be opened.',
   504: 'The journal did not answer within 20 s: its disk hangs, or the machine is very busy.',

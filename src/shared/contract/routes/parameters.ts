@@ -24,7 +24,7 @@ export interface Parameter<Value = unknown, Given = unknown> {
   readonly isTime?: true;
   readonly description: string;
   readonly examples?: readonly unknown[];
-  /** Of types only. */
+  /** Exists only as a type. */
   readonly '~types'?: readonly [Value, Given];
 }
 
@@ -125,7 +125,7 @@ export const limit = integerWithDefault('Maximum number of results.', LIMIT);
 export const cause = (description: string) =>
   text(description, '5d0c7c1b9a3f2e64', { pattern: CAUSE });
 
-/** Of routes that answer with what all nodes of a cluster have. */
+/** The parameter `node` of routes that answer for all nodes of a cluster. */
 export const onlySelf = choice(['self'], '`self`: only the answering node.');
 
 /** A query: docs/QUERY.md. Its length is checked where it is parsed. */

@@ -1,11 +1,11 @@
-// What an entry of the table of routes has.
+// The type of an entry in the table of routes.
 
 import type { ActivityName } from '../activity.js';
 import type { Scope } from '../tokens.js';
 import type { TSchema } from '../typebox.js';
 import type { QuerySchema } from './parameters.js';
 
-/** What a caller needs: a scope, any valid token, or nothing. */
+/** The access that a caller needs: a scope, any valid token, or nothing. */
 export type Access = Scope | 'any token' | 'nothing';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -27,7 +27,7 @@ export interface Content {
   schema?: TSchema;
   example?: unknown;
   headers?: Readonly<Record<string, string>>;
-  /** The same in other media types. */
+  /** The response in other media types. */
   more?: Readonly<Record<string, TSchema>>;
   /** For an event stream: the schema of `data` by name of `event:`. */
   events?: Readonly<Record<string, TSchema>>;
