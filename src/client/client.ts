@@ -91,9 +91,12 @@ export class DroverClient {
     throw new ApiError(response.status, message, { isForeign: true });
   }
 
-  /** `POST /auth/pin`. @returns a token with the scope `admin`. A wrong PIN is 401; after too many, 429 with `retryAfterMs`. */
-  async exchangePin(pin: string, options?: CallOptions): Promise<string> {
-    const request = { ...options, body: { pin } };
+  /** `POST /auth/pin`. @param options `name` is who signs in. @returns a token with the scope `admin`. A wrong PIN is 401; after too many, 429 with `retryAfterMs`. */
+  async exchangePin(
+    pin: string,
+    { name, ...options }: CallOptions & { name?: string | undefined } = {},
+  ): Promise<string> {
+    const request = { ...options, body: { pin, ...(name !== undefined && { name }) } };
     return this.#http.field('POST /auth/pin', [], 'token', 'string', request);
   }
 

@@ -8,6 +8,7 @@ import { exchange, frontFlags, type Service, startService, stopClean } from '../
 import {
   expectSnapshot,
   type Log,
+  logOf,
   logs,
   type Snapshot,
   snapshotOf,
@@ -284,7 +285,7 @@ describe('session frames', () => {
     });
     await invoke(null, 'ping', {});
     await stream.until(() => stream.frames.length > end + 1);
-    const after = stream.frames.slice(end + 1).map((frame) => frame.json as Partial<Log>);
+    const after = stream.frames.slice(end + 1).flatMap((frame) => logOf(frame) ?? []);
     expect(after.filter((log) => log.session_id === id && log.scope !== 'dispatch')).toEqual([]);
   });
 });

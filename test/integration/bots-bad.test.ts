@@ -141,7 +141,9 @@ describe('an ended bot', () => {
     const from = stream.frames.length;
     // Its leftover timer keeps running during this.
     await expectUndisturbed(stream, neighbour);
-    const after = stream.frames.slice(from).filter((frame) => frame.data.includes(`"${id}"`));
+    const after = stream.frames
+      .slice(from)
+      .filter(({ event, data }) => event !== 'activity' && data.includes(`"${id}"`));
     expect(after).toEqual([]);
     expect((await list(service)).map((bot) => bot.id)).not.toContain(id);
   });

@@ -144,7 +144,7 @@ describe.each([
     // Only the known fields, and one line of data per event.
     for (const block of body.toString('utf8').split('\n\n').slice(0, -1)) {
       expect(block).toMatch(
-        /^(retry: \d+\n)?(:\n)*(id: [0-9a-f]+-\d+\n)?event: (log|session)\ndata: \{[^\n]*\}$/,
+        /^(retry: \d+\n)?(:\n)*(id: [0-9a-f]+-\d+\n)?event: (log|session|activity)\ndata: \{[^\n]*\}$/,
       );
     }
   });

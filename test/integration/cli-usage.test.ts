@@ -39,7 +39,7 @@ describe('wrong usage prints one line and exits with 2', () => {
     [['bots', 'rm'], /no bots selected; give ids or --label/],
     [['bots', 'list', 'x'], /too many arguments/],
     [['logs', '--level', 'loud'], /Allowed choices are info, warn, error, state\./],
-    [['logs', '--event', 'gap'], /Allowed choices are log, session, alert\./],
+    [['logs', '--event', 'gap'], /Allowed choices are log, session, alert, activity\./],
     [['logs', '-n', 'x'], /It must be a whole number/],
     [['wait', 'x', '--status', 'y', '--timeout', 'soon'], /It must be a duration such as 500ms/],
     [

@@ -31,10 +31,11 @@ it('no line of a busy bot comes after `deleted`, and none before it is missing',
     onFrame: (seq, block) => {
       const data: unknown = JSON.parse(block.slice(block.indexOf('\ndata: ') + 7));
       const { snapshot } = data as { snapshot?: Snapshot };
+      if ('activity' in (data as object)) return;
       const log = data as Log;
       const id = snapshot?.id ?? log.session_id;
-      // Lines of the service about requests for the bot have no numbers.
-      if (id === null || log.scope === 'dispatch' || log.scope === 'drover.control') return;
+      // Lines about commands have no numbers.
+      if (id === null || log.scope === 'dispatch') return;
       const life = lives.get(id) ?? { numbers: [], statuses: [], late: [] };
       lives.set(id, life);
       if (life.statuses.at(-1) === 'deleted') life.late.push(`${seq} ${block.slice(0, 300)}`);

@@ -88,13 +88,12 @@ it('a request for many bots is an activity of each, which belong together', asyn
 
 it('commands are told with their outcome, and never with their arguments', async () => {
   await during(1, () => asAda('POST', '/api/bots', { id: 'c', kind: 'synthetic', config: {} }));
-  const told = await during(3, async () => {
+  const told = await during(2, async () => {
     await asAda('POST', '/invoke', { session_id: null, command: 'ping' });
     await asAda('POST', '/invoke', { session_id: 'c', command: 'nope', args: { text: PHRASE } });
     await asAda('POST', '/invoke', { session_id: ['gone'], command: 'say', args: { PHRASE } });
   });
   expect(said(told)).toEqual([
-    'Ada ran ping',
     expect.stringMatching(/^Ada could not run nope on c: /),
     'Ada could not run say on gone: no bot "gone"',
   ]);
@@ -156,7 +155,7 @@ it('a token that is limited to some bots sees what was done to these alone', asy
     ({ token } = await makeToken(service, { bots: ['m2'] }));
   });
   const limited = await streamOn(service, '/events', { token });
-  await during(5, async () => {
+  await during(4, async () => {
     await asAda('POST', '/api/bots/actions', { action: 'restart', ids: ['m1', 'm2', 'm3'] });
     await asAda('POST', '/invoke', { session_id: null, command: 'ping' });
     await asAda('POST', '/api/bots/m2/stop');

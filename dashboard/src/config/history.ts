@@ -56,7 +56,8 @@ function without(state: BotParts, change: BotChange): BotParts | undefined {
   return before;
 }
 
-function fieldsOf(change: BotChange): ChangedField[] {
+/** What a change has changed, field by field. */
+export function fieldsOf(change: BotChange): ChangedField[] {
   const of = (part: keyof BotParts, which: keyof ValueChange): JsonObject =>
     Object.fromEntries(
       Object.entries(change[part] ?? {}).flatMap(([name, value]): [string, Json][] => {

@@ -205,9 +205,13 @@ function setSession(token: string | null, reason: PlainKey | null): void {
   }
 }
 
-/** @param isPersistent keeps the session after the tab is closed. @throws ApiError 401 wrong PIN, 429 locked. */
-export async function signIn(pin: string, isPersistent: boolean): Promise<void> {
-  beginSession(await stranger.exchangePin(pin), isPersistent);
+/**
+ * @param name who signs in; empty for nobody in particular. @param isPersistent keeps the session after the tab is closed.
+ * @throws ApiError 401 wrong PIN, 429 locked.
+ */
+export async function signIn(pin: string, name: string, isPersistent: boolean): Promise<void> {
+  const token = await stranger.exchangePin(pin, { name: name === '' ? undefined : name });
+  beginSession(token, isPersistent);
 }
 
 /** @param isPersistent as in {@link signIn}. @throws ApiError 401 for a token that is not valid. */

@@ -16,6 +16,8 @@ export interface Settings {
   keys: boolean;
   /** Alerts become notifications of the browser, once it allows them. */
   notify: boolean;
+  /** Who signs in with the PIN: what they do is told under this name. '' for no name. */
+  name: string;
 }
 
 const KEY = 'drover.settings';
@@ -25,6 +27,7 @@ const DEFAULTS: Settings = {
   zone: '',
   keys: true,
   notify: false,
+  name: '',
 };
 
 export const settings = signal<Settings>(read());
@@ -47,6 +50,7 @@ function read(): Settings {
       zone: typeof stored.zone === 'string' && isZone(stored.zone) ? stored.zone : DEFAULTS.zone,
       keys: stored.keys !== false,
       notify: stored.notify === true,
+      name: typeof stored.name === 'string' ? stored.name : DEFAULTS.name,
     };
   } catch {
     return DEFAULTS;

@@ -117,5 +117,5 @@ export async function extendAll(
 }
 
 function timeOf(event: StreamEvent): number {
-  return event.event === 'log' ? event.data.timestamp_ms : 0;
+  return event.event === 'log' || event.event === 'activity' ? event.data.timestamp_ms : 0;
 }

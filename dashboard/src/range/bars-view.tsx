@@ -26,12 +26,14 @@ interface Props {
   said: string;
   /** Where a moment is marked, as a share of the width. */
   moment: number | undefined;
+  /** What was done at a moment, which is a share of the width. */
+  marks: readonly { at: number; text: string }[];
   onRange: (first: number, last: number) => void;
   onMoment: (bar: number) => void;
 }
 
 export function BarsView(props: Props) {
-  const { name, counts, textOf, ends, said, moment, onRange, onMoment } = props;
+  const { name, counts, textOf, ends, said, moment, marks, onRange, onMoment } = props;
   const count = counts.length;
   /** Bars under the pointer or at the keys; `first` is where a drag or a selection started. */
   const [marked, setMarked] = useState<{ first: number; last: number }>();
@@ -113,6 +115,9 @@ export function BarsView(props: Props) {
             }}
           />
         ) : null}
+        {marks.map(({ at, text: done }, number) => (
+          <span key={number} class="histogram-done" style={{ left: `${at * 100}%` }} title={done} />
+        ))}
         {moment === undefined ? null : (
           <span class="histogram-moment" style={{ left: `${moment * 100}%` }} />
         )}

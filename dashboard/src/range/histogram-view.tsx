@@ -22,9 +22,11 @@ interface Props {
   ask: AskStats;
   /** Steps must be a multiple of this, in s. */
   leastStepS: number;
+  /** What people and programs did, with its time in ms. */
+  marks: readonly { at: number; text: string }[];
 }
 
-export function HistogramView({ ask, leastStepS }: Props) {
+export function HistogramView({ ask, leastStepS, marks }: Props) {
   const range = timeRange.value;
   const width = useWidth();
   const histogram = useMemo(() => new Histogram(ask), [ask]);
@@ -45,7 +47,7 @@ export function HistogramView({ ask, leastStepS }: Props) {
     };
   }, [histogram, range, width, leastStepS]);
   const { bars } = histogram;
-  return bars ? <Drawn histogram={histogram} bars={bars} range={range} /> : null;
+  return bars ? <Drawn histogram={histogram} bars={bars} range={range} marks={marks} /> : null;
 }
 
 function barsOf(range: TimeRange, nowMs: number, width: number, leastStepS: number): Bars {
@@ -61,7 +63,12 @@ function barsOf(range: TimeRange, nowMs: number, width: number, leastStepS: numb
   };
 }
 
-function Drawn({ histogram, bars, range }: { histogram: Histogram; bars: Bars; range: TimeRange }) {
+function Drawn({
+  histogram,
+  bars,
+  range,
+  marks,
+}: { histogram: Histogram; bars: Bars; range: TimeRange } & Pick<Props, 'marks'>) {
   void histogram.version.value;
   const { fromS, toS, stepS } = bars;
   const count = Math.max(1, Math.round((toS - fromS) / stepS));
@@ -96,6 +103,9 @@ function Drawn({ histogram, bars, range }: { histogram: Histogram; bars: Bars; r
             ? t('range.counting')
             : countsText(sumOf(counts, 0, count - 1))
       }
+      marks={marks
+        .map(({ at, text }) => ({ at: (at / 1000 - fromS) / (toS - fromS), text }))
+        .filter(({ at }) => at >= 0 && at <= 1)}
       moment={momentMs === undefined ? undefined : (momentMs / 1000 - fromS) / (toS - fromS)}
       onRange={zoom}
       onMoment={(bar) => showMoment(begin(bar))}

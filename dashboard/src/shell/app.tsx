@@ -27,6 +27,7 @@ const VIEWS: { name: string; title: PlainKey; icon: IconName }[] = [
   { name: 'bots', title: 'term.bots', icon: 'bots' },
   { name: 'log', title: 'page.log', icon: 'log' },
   { name: 'problems', title: 'page.problems', icon: 'warn' },
+  { name: 'activity', title: 'page.activity', icon: 'person' },
   { name: 'runs', title: 'page.runs', icon: 'runs' },
   { name: 'nodes', title: 'page.nodes', icon: 'nodes' },
   { name: 'tokens', title: 'page.tokens', icon: 'tokens' },
@@ -46,6 +47,7 @@ const LogView = lazyView(async () => (await import('../views/log.js')).LogView);
 const ProblemsView = lazyView(
   async () => (await import('../problems/problems-view.js')).ProblemsView,
 );
+const ActivityView = lazyView(async () => (await import('../views/activity.js')).ActivityView);
 const RunsView = lazyView(async () => (await import('../runs/runs-view.js')).RunsView);
 const NodesView = lazyView(async () => (await import('../views/nodes.js')).NodesView);
 const TokensView = lazyView(async () => (await import('../views/tokens.js')).TokensView);
@@ -216,6 +218,8 @@ function View() {
       return <DiffView />;
     case 'problems':
       return <ProblemsView cause={part} />;
+    case 'activity':
+      return <ActivityView />;
     case 'runs':
       return <RunsView />;
     case 'nodes':

@@ -2,6 +2,7 @@
 
 import { useMemo } from 'preact/hooks';
 import { printTerm } from '../../../src/shared/query/print-query.js';
+import { useActivityMarks } from '../model/activities.js';
 import { recorded } from '../model/event-source.js';
 import { isFiltered, type LogFilter } from '../model/log-filter.js';
 import { ownToken } from '../model/own-token.js';
@@ -27,7 +28,11 @@ export function LogTimes({ filter }: { filter: LogFilter }) {
   return (
     <div class="log-times">
       <RangePicker />
-      <HistogramView ask={ask} leastStepS={isWhole && !source ? KEPT_STEP_S : 1} />
+      <HistogramView
+        ask={ask}
+        leastStepS={isWhole && !source ? KEPT_STEP_S : 1}
+        marks={useActivityMarks(bot)}
+      />
     </div>
   );
 }

@@ -1,11 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../../src/client/index.js';
 import { signIn } from '../model/session.js';
+import { set, settings } from '../model/settings.js';
 import { span } from '../model/time.js';
 import { rich, t } from '../texts/text.js';
 import { KeepSignedIn } from './keep-signed-in.js';
 
 const LENGTH = 6;
+/** Longest name of a token, in characters. */
+const MAX_NAME = 64;
 /** Lock time in ms if the service does not give one. */
 const DEFAULT_LOCK_MS = 5000;
 const BOXES = Array.from({ length: LENGTH }, (_, at) => at);
@@ -29,7 +32,7 @@ export function PinForm() {
     setFault(undefined);
     setLock(undefined);
     try {
-      await signIn(pin, isKept);
+      await signIn(pin, settings.value.name.trim(), isKept);
     } catch (thrown) {
       setDigits(BOXES.map(() => ''));
       if (thrown instanceof ApiError && thrown.status === 429) {
@@ -131,6 +134,16 @@ export function PinForm() {
           <p class="muted">{t('signIn.pinHint')}</p>
         )}
       </div>
+      <label class="field">
+        {t('signIn.name')}
+        <input
+          maxLength={MAX_NAME}
+          autocomplete="name"
+          value={settings.value.name}
+          onInput={({ currentTarget }) => set({ name: currentTarget.value })}
+        />
+        <span class="muted">{t('signIn.nameHint')}</span>
+      </label>
       <KeepSignedIn isKept={isKept} onChange={setKept} />
       <button type="submit" class="primary" disabled={isBusy || !isComplete || left > 0}>
         {isBusy ? t('state.signingIn') : t('signIn.in')}

@@ -29,6 +29,9 @@ export interface BotRoutesParts {
   views: Pick<Views, 'self' | 'default' | 'cluster' | 'isCurrent' | 'of' | 'whenCurrent'>;
 }
 
+/** Commands of the service that change nothing. */
+const READING: ReadonlySet<string> = new Set(['ping', 'status']);
+
 type BotRoutes = Exclude<
   Extract<
     GuardedRoute,
@@ -175,6 +178,7 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
     async 'POST /invoke'(exchange, caller, { body: read, activity }) {
       const body = await read();
       const { session_id: target } = body;
+      activity.isReading = target === null && READING.has(body.command);
       activity.detail = { command: body.command };
       activity.isForMany = Array.isArray(target);
       for (const id of target === null ? [] : [target].flat()) activity.bots.set(id, null);

@@ -78,6 +78,8 @@ export class Activity {
   detail: ActivityReport['detail'] = null;
   /** The bots that it is done to, each with why it was not done; null for one to which it was. */
   readonly bots = new Map<string, string | null>();
+  /** It has turned out to change nothing. */
+  isReading = false;
   /** The request is for as many bots as there are, and not for one. */
   isForMany = false;
   readonly #actor: Actor;
@@ -118,6 +120,7 @@ export class Activity {
   /** @param thrown why nothing was done; absent when it was. */
   #end(thrown?: unknown): void {
     const status = thrown instanceof DroverError ? ERRORS[thrown.code].status : 500;
+    if (this.isReading) return;
     // What cannot be understood names nothing that was to be done.
     if (thrown !== undefined && (status === 400 || status === 413)) return;
     const error = thrown === undefined ? null : reasonOf(thrown);
