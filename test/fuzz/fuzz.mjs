@@ -44,7 +44,7 @@ const FILES = {
   http: ['test/fuzz/fuzz.test.ts'],
   cost: ['test/unit/shared/query/cost.test.ts', 'test/unit/bot-host/secret-starts.test.ts'],
   bus: ['test/cluster/bus-fuzz.test.ts'],
-  pipe: ['test/unit/host-relay/pipe-fuzz.test.ts', 'test/stress/process-intruder.test.ts'],
+  pipe: ['test/unit/host-relay/pipe-fuzz.test.ts', 'test/integration/process-intruder.test.ts'],
 };
 
 const files = values.part.split(',').flatMap((part) => FILES[part]);
