@@ -1,4 +1,5 @@
 import type { EventsPage, EventsQuery } from '../../../src/client/index.js';
+import { LIMIT } from '../../../src/shared/contract/query-bounds.js';
 import { api } from './session.js';
 
 /** Most requests for one list: a page ends early where there is much to search. */
@@ -8,9 +9,10 @@ const MAX_PAGES = 20;
 export async function readEvents(
   query: EventsQuery & { limit: number; signal: AbortSignal },
 ): Promise<EventsPage> {
-  const page = await api().events(query);
+  const most = (limit: number): number => Math.min(LIMIT.maximum, limit);
+  const page = await api().events({ ...query, limit: most(query.limit) });
   for (let n = 1; n < MAX_PAGES && page.cursor !== null && page.events.length < query.limit; n++) {
-    const limit = query.limit - page.events.length;
+    const limit = most(query.limit - page.events.length);
     const next = await api().events({ ...query, limit, cursor: page.cursor });
     page.events.push(...next.events);
     page.cursor = next.cursor;

@@ -85,6 +85,16 @@ export function PinForm() {
         if (isComplete && left === 0) void send(digits.join(''));
       }}
     >
+      <label class="field">
+        {t('signIn.name')}
+        <input
+          maxLength={MAX_NAME}
+          autocomplete="name"
+          value={settings.value.name}
+          onInput={({ currentTarget }) => set({ name: currentTarget.value })}
+        />
+        <span class="muted">{t('signIn.nameHint')}</span>
+      </label>
       <fieldset class="pin">
         <legend>{t('signIn.pin')}</legend>
         <div class="pin-boxes">
@@ -134,16 +144,6 @@ export function PinForm() {
           <p class="muted">{t('signIn.pinHint')}</p>
         )}
       </div>
-      <label class="field">
-        {t('signIn.name')}
-        <input
-          maxLength={MAX_NAME}
-          autocomplete="name"
-          value={settings.value.name}
-          onInput={({ currentTarget }) => set({ name: currentTarget.value })}
-        />
-        <span class="muted">{t('signIn.nameHint')}</span>
-      </label>
       <KeepSignedIn isKept={isKept} onChange={setKept} />
       <button type="submit" class="primary" disabled={isBusy || !isComplete || left > 0}>
         {isBusy ? t('state.signingIn') : t('signIn.in')}
