@@ -2,10 +2,12 @@
 
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { clusterNames } from '../../src/cluster/wire/names.js';
+import type { ActivityEvent } from '../../src/shared/contract/events.js';
 import type { IncidentGroups } from '../../src/shared/contract/incident-groups.js';
 import { call, expectError } from '../harness/api.js';
 import { create, eventually, invoke, POST } from '../harness/bots.js';
 import { TestCluster } from '../harness/cluster.js';
+import { makeToken } from '../harness/tokens.js';
 import { allJoined, botsOf, CONFIG, nodesOf } from './service.js';
 
 const BOTS = 1000;
@@ -87,6 +89,31 @@ it('a list over 1,000 bots on 3 nodes is one request a node', async () => {
     for (const outcome of Object.values(results)) expect(outcome).not.toHaveProperty('error');
   });
   expect(restarts).toEqual(['h1 actOnBots', 'h3 actOnBots']);
+});
+
+it('who acts on bots of other nodes is known on each node', async () => {
+  const { token } = await makeToken(service(1), { name: 'Ada', scopes: ['control'] });
+  const some = ids.slice(0, 30);
+  const body = { action: 'stop', ids: some };
+  expect((await call(service(1), 'POST', '/api/bots/actions', { token, body })).status).toBe(200);
+  for (const n of [0, 1, 2]) {
+    await eventually(
+      async () => {
+        const { json } = await call(service(n), 'GET', '/api/activity?actor=Ada&limit=100');
+        const { events } = json as { events: { data: ActivityEvent }[] };
+        const about = events.map(({ data }) => `${data.activity} ${data.session_id}`);
+        return (
+          about.sort().join() ===
+          some
+            .map((id) => `bot.stop ${id}`)
+            .sort()
+            .join()
+        );
+      },
+      `${name(n)} to have the activities`,
+    );
+  }
+  await POST(service(0), '/api/bots/actions', { action: 'start', ids: some });
 });
 
 it('a command that hangs ends at its deadline on each node, and is cancelled where it runs', async () => {

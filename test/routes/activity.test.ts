@@ -115,7 +115,7 @@ it('sign-ins, tokens, links and rules are told, and who signs in may say a name'
   });
   expect(said(told)).toEqual([
     'Grace signed in',
-    'somebody may not sign in: wrong pin',
+    'somebody could not sign in: wrong pin',
     'Ada created the token wall',
     'Ada revoked the token wall',
     'Ada created a sign-in link for Bo',

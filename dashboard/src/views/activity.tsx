@@ -75,11 +75,11 @@ function Row({ group }: { group: ActivityRow }) {
         {secondText(at)}
       </a>
       <div class="activity-text">
-        <span class={outcome === 'done' ? '' : 'tone-bad'}>
+        <span class={outcome === 'done' ? '' : 'fault'}>
           {bots.length === 1 && bot !== undefined ? <a href={hrefTo('bots', bot)}>{text}</a> : text}
         </span>
         {failed > 0 && failed < bots.length ? (
-          <span class="tone-bad"> {t('activity.failed', { n: failed })}</span>
+          <span class="fault"> {t('activity.failed', { n: failed })}</span>
         ) : null}
         {bots.length > 1 ? (
           <details>

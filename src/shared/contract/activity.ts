@@ -52,7 +52,9 @@ export function activityText(event: Told, whom: string): string {
   const { activity, actor, target, outcome, error, detail } = event;
   const [did, doing] = TEXTS[activity];
   const isDone = outcome === 'done';
-  const verb = isDone ? did : outcome === 'refused' ? `may not ${doing}` : `could not ${doing}`;
+  // A sign-in is refused to everybody whose PIN is wrong.
+  const isForbidden = outcome === 'refused' && activity !== 'sign_in';
+  const verb = isDone ? did : `${isForbidden ? 'may' : 'could'} not ${doing}`;
   const command = detail?.command === undefined ? '' : ` ${detail.command}`;
   const on = command !== '' && whom !== '' ? ` on ${whom}` : whom === '' ? '' : ` ${whom}`;
   const of = target === null ? '' : ` ${activity === 'bot.move' ? `to ${target}` : target}`;
