@@ -13,7 +13,7 @@ const DYING_MS = 3000;
 const RETRY_MS = 25;
 /** Opens a file for this process alone: O_EXLOCK of macOS and the BSDs; on Windows libuv's flag for no sharing. */
 const OPEN_EXCLUSIVE = process.platform === 'win32' ? 0x10000000 : 0x20;
-/** How opening fails while another process has the file, there and there. */
+/** Error codes of an open that fails because another process has the file: of macOS and the BSDs, and of Windows. */
 const TAKEN = ['EAGAIN', 'EBUSY'];
 
 /**
@@ -51,7 +51,7 @@ async function tryLock(dir: string): Promise<LockAttempt> {
   return process.platform === 'linux' ? trySocketLock(dir) : tryFileLock(dir);
 }
 
-/** The file stays open, and with it the lock. */
+/** Keeps the file open: that is what holds the lock. */
 function tryFileLock(dir: string): LockAttempt {
   const path = join(dir, 'lock');
   const { O_RDWR, O_CREAT, O_NONBLOCK } = constants;

@@ -56,7 +56,7 @@ export function expectPrivate(dir: string): void {
   throw new Error(`all users can write to it; run chmod 700 ${dir}, or use a directory in it`);
 }
 
-/** Not with `recursive`: that never returns where the system refuses a directory (/proc). */
+/** Without `recursive`, which never returns where the system refuses a directory (/proc). */
 function createDir(dir: string): void {
   if (existsSync(dir)) {
     if (statSync(dir).isDirectory()) return;
@@ -101,7 +101,7 @@ export function writePin(dir: string, pin: string): string {
   return path;
 }
 
-/** Where recordings and reports are that the dashboard offers. It may be missing: the service never writes there. */
+/** The folder of the recordings and reports that the dashboard offers. It may be missing: the service never writes to it. */
 export function runsDir(dataDir: string): string {
   return join(dataDir, 'runs');
 }

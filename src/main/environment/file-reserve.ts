@@ -7,11 +7,11 @@ import { countOpenFiles, listOpenFiles } from '../../shared/open-files.js';
 
 export type FilesReport = PressureReport['files'];
 
-/** What it needs of the process; other than the real one in tests. */
+/** How the files of the process are counted and opened. Tests pass their own. */
 export interface FilesOfProcess {
-  /** How many are open, if that is cheap to find out. */
+  /** The number of open files; null where only a list would tell. */
   count(): number | null;
-  /** The same, by a list. */
+  /** The number of open files, from a list of them; null where there is none. */
   list(): number | null;
   /** Opens one. @throws when there are no more. */
   open(): number;
@@ -25,18 +25,18 @@ export interface FileReserveEvents {
   heldByKind(): Promise<ReadonlyMap<string, number>>;
 }
 
-/** Files in reserve: their share of all, and bounds. It is for requests of operators, and what these make the service store. */
+/** The reserve as a share of all files, and its bounds. It serves requests of operators and what those store. */
 const RESERVED_SHARE = 1 / 32;
 const MIN_RESERVED = 4;
 const MAX_RESERVED = 64;
-/** With less than so many reserves left, files are short; with more than so many they are not any more. */
+/** Files are short when less than this multiple of the reserve is left, and no longer when more than the second is. */
 const SHORT_BELOW = 2;
 const ENOUGH_ABOVE = 3;
 /** With fewer free files than that, part of the reserve is given back to the system. */
 const MIN_FREE = 4;
-/** Part of the reserve that is given back at once: bots that take every file get it too, but then it lasts for some seconds. */
+/** The part of the reserve that one look gives back. Bots that take every file get it too, so it is given in steps. */
 const GIVEN_AT_ONCE = 1 / 4;
-/** Where files have to be listed: only each so many looks. */
+/** Where files have to be listed, only every fifth look does so. */
 const LIST_EVERY = 5;
 
 const PROCESS: FilesOfProcess = {
@@ -57,7 +57,7 @@ export class FileReserve {
   #isShort = false;
   #looks = 0;
 
-  /** @param limit how many may be open, null when that is unknown: then none are reserved, and they are never short. */
+  /** @param limit how many files may be open; null when that is unknown: no file is reserved then, and files are never short. */
   constructor(limit: number | null, events: FileReserveEvents, process = PROCESS) {
     this.#limit = limit;
     this.#events = events;
@@ -127,7 +127,7 @@ export class FileReserve {
     try {
       while (this.#reserved.length < this.#size) this.#reserved.push(this.#process.open());
     } catch {
-      // The next look knows more.
+      // Another thread has taken the last file. The next look counts again.
     }
   }
 

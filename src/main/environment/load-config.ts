@@ -12,7 +12,7 @@ import { messageOf, StartupError } from '../../shared/errors.js';
 import { NetworkRules } from '../../shared/network-rules.js';
 
 const ENV_PREFIX = 'DROVER_';
-/** Of the commands that talk to a service (src/cli), and of programs (src/kinds/program). They may be set where a service is started. */
+/** Variables of the command line (src/cli) and of programs (src/kinds/program). They are no keys, and may be set where a service starts. */
 const OTHER_VARIABLES: ReadonlySet<string> = new Set([
   'DROVER_URL',
   'DROVER_TOKEN',
@@ -63,7 +63,7 @@ export function loadConfig(file: string | undefined, env: NodeJS.ProcessEnv, fla
   return config;
 }
 
-/** For what a schema cannot check: the value's own parser does. @throws StartupError */
+/** Checks values that no schema can check with the parsers that will read them. @throws StartupError */
 function expectBuilds(key: string, build: () => unknown): void {
   try {
     build();

@@ -3,16 +3,16 @@
 
 import type { Config } from '../../shared/contract/config.js';
 
-/** What the service has open besides what threads need: the store, the journal, the configured files. */
+/** Open files of the service itself: the store, the journal, the configured files. */
 const OWN_FILES = 32;
-/** Event loop, pipes. */
+/** Open files of a thread: its event loop and pipes. */
 const FILES_PER_THREAD = 8;
-/** Main, broadcaster, journal, demo world. */
+/** Threads beside fronts and hosts: main, broadcaster, journal, demo world. */
 const OTHER_THREADS = 4;
 /** Reserved for connections of bots, dedicated hosts, and files that are opened for a moment, unless it is configured. */
 const RESERVED_SHARE = 1 / 4;
 const MIN_RESERVED = 64;
-/** Share of lowered connections that streams may take: the others are for requests. */
+/** The share of lowered connections that streams may take. The rest is for requests. */
 const STREAMS_SHARE = 4 / 5;
 
 /** @param cores of the machine. @param files that may be open, null when that is unknown. */
@@ -76,7 +76,7 @@ function connectionsFor({ http, hosts }: Config, cores: number, files: number): 
   return Math.max(1, Math.floor(Math.max(left, files * RESERVED_SHARE)));
 }
 
-/** A limit within `from`, with the same share of `to`. */
+/** Scales a limit: its share of `to` is what its share of `from` was. */
 function scaled(limit: number, from: number, to: number): number {
   return Math.max(1, Math.floor((Math.min(limit, from) * to) / from));
 }

@@ -23,7 +23,7 @@ export function ownAddress(
 function outerAddress(interfaces: Interfaces): string {
   const outer = Object.values(interfaces)
     .flatMap((addresses) => addresses ?? [])
-    // Without its interface a link-local address leads nowhere.
+    // A link-local address is of no use without the name of its interface.
     .filter(({ address, internal }) => !internal && !/^(fe80:|169\.254\.)/i.test(address));
   const best = outer.find(({ family }) => family === 'IPv4') ?? outer[0];
   return best?.address ?? '127.0.0.1';

@@ -7,7 +7,7 @@ import { messageOf } from '../../shared/errors.js';
 import { complain } from '../../shared/terminal.js';
 
 const FILE = 'run.json';
-/** Bots that are remembered as started last. */
+/** How many of the bots that were started last are remembered. */
 const MAX_STARTED = 20;
 /** The file is padded to this length, so that each write replaces all of it. Twenty ids of 64 characters fit. */
 const FILE_BYTES = 4096;
@@ -18,7 +18,7 @@ const MAX_KIND_UNITS = 2000;
 
 type StartMode = Config['start']['bots'];
 
-/** What the file has. */
+/** The content of run.json. */
 interface Run {
   began_at_ms: number;
   is_clean: boolean;
@@ -27,13 +27,13 @@ interface Run {
   unclean_ms: number[];
   /** The bots that requests started last, oldest first, in this run and in those before. */
   started_last: string[];
-  /** What it ran; absent in a file of an earlier version. */
+  /** The versions that it ran; absent in a file of an earlier version. */
   deployed?: Deployed;
 }
 
-/** What a run of the service runs. */
+/** The versions of Drover and of the kinds in one run of the service. */
 export interface Deployed {
-  /** Of Drover. */
+  /** The version of Drover. */
   version: string;
   /** A digest of the file of each kind, by kind, as many as fit the file. */
   kinds: Record<string, string>;
@@ -50,7 +50,7 @@ export class RunRecord {
   readonly #previous: Run | null;
   readonly #deployedBefore: Deployed | null;
   readonly #path: string;
-  /** Why it has its mode. */
+  /** Why bots are left out at this start, in a line; empty when none are. */
   readonly #why: string;
   #file: number | undefined;
   #isDue = false;
@@ -64,10 +64,10 @@ export class RunRecord {
     this.#deployedBefore = last?.deployed ?? null;
     const unclean_ms = this.#previous ? [...this.#previous.unclean_ms, now] : [];
     const recent = unclean_ms.filter((at) => at > now - LOOP_MS);
-    // A copy: what this run adds is not what the last one has left.
+    // A copy, because this run adds its own bots.
     const started_last = [...(last?.started_last ?? [])];
     const isLoop = bots === 'auto' && recent.length >= safe_after;
-    // When it did not help to leave out the last ones, it may be any.
+    // Leaving out the last bots did not help, so it may be any bot.
     const isSafe = this.#previous?.mode === 'all' && started_last.length > 0;
     const asked = bots === 'auto' ? 'all' : bots;
     const mode = isLoop ? (isSafe ? 'safe' : 'none') : asked;
@@ -124,7 +124,7 @@ export class RunRecord {
     });
   }
 
-  /** The service ends as it should. */
+  /** To be called at the end of an orderly shutdown. */
   end(): void {
     if (this.#file === undefined) return;
     this.#run.is_clean = true;
@@ -157,7 +157,7 @@ export class RunRecord {
     return `not started: ${this.restriction}`;
   }
 
-  /** In one piece, so that the end of the process leaves the old content or the new. */
+  /** Writes in one piece: if the process ends meanwhile, the file has the old content or the new. */
   #write(): void {
     if (this.#file === undefined) return;
     try {
@@ -168,14 +168,14 @@ export class RunRecord {
     }
   }
 
-  /** The service does without it. */
+  /** The service runs on without the record. */
   #fail(thrown: unknown): void {
     if (!this.#hasFailed) complain(`${this.#path} cannot be written: ${messageOf(thrown)}`);
     this.#hasFailed = true;
   }
 }
 
-/** Null when there is no such file, or it has something else. */
+/** Null when the file does not exist or is no run record. */
 function readRun(path: string): Run | null {
   try {
     const run = JSON.parse(readFileSync(path, 'utf8')) as Partial<Run> | null;

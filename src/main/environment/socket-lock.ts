@@ -10,7 +10,7 @@ import { hostname } from 'node:os';
 /** How long the holder of the lock may take to answer, in ms. */
 const ANSWER_MS = 1000;
 const PREFIX = 'lock.';
-/** A number, or a draft. */
+/** The name of a lock's socket: a number, or a draft. */
 const NAME = /^lock\.(\d{1,15}|[0-9a-f]{16}\.tmp)$/;
 /** The process id and the name of its machine, or of its container. */
 const ANSWER = /^(\d+) (\S+)$/;
@@ -18,10 +18,10 @@ const ANSWER = /^(\d+) (\S+)$/;
 /** The lock, with what gives it back before the process ends, or who has it: undefined when that is not known (yet). */
 export type LockAttempt = { release: () => void } | { holder: string | undefined };
 
-/** One that has the lock and does not say who it is. */
+/** A process that has the lock and does not say which one it is. */
 export const UNKNOWN_HOLDER = 'another process';
 
-/** A lock that nobody has: its process has ended, or there was none yet. */
+/** The lock is free: its process has ended, or there was none yet. */
 const FREE = Symbol('free');
 
 export async function trySocketLock(dir: string): Promise<LockAttempt> {
@@ -67,7 +67,7 @@ export class LockSockets {
     return Math.max(0, ...this.#names().map(numberOf));
   }
 
-  /** FREE when its process has ended; who it is otherwise, or undefined when it does not answer: it may be ending. */
+  /** FREE when the process has ended, otherwise its name; undefined when it does not answer, because it may be ending. */
   ask(number: number): Promise<string | undefined | typeof FREE> {
     return new Promise((resolve, reject) => {
       let text = '';
@@ -87,7 +87,7 @@ export class LockSockets {
   /** @returns the socket that holds the lock; undefined when another process has taken this number or a higher one. */
   async claim(number: number): Promise<Server | undefined> {
     const name = PREFIX + number;
-    // It gets its name when it listens: a socket with a number that refuses connections is one whose process has ended.
+    // The socket is renamed to its number once it listens. So a number that refuses connections belongs to a process that has ended.
     const draft = `${PREFIX}${randomBytes(8).toString('hex')}.tmp`;
     const server = await listen(this.#path(draft));
     try {
@@ -125,7 +125,7 @@ export class LockSockets {
   }
 }
 
-/** 0 for a draft. */
+/** The number of a socket; 0 for a draft. */
 function numberOf(name: string): number {
   const number = name.slice(PREFIX.length);
   return /^\d{1,15}$/.test(number) ? Number(number) : 0;

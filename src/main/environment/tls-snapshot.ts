@@ -6,7 +6,7 @@ import { closeSync, existsSync, openSync, readFileSync, unlinkSync, writeSync } 
 import type { Config } from '../../shared/contract/config.js';
 import { messageOf, StartupError } from '../../shared/errors.js';
 
-/** Files here are in memory. */
+/** The folder of Linux whose files are in memory. */
 const MEMORY = '/dev/shm';
 
 /** Paths of the files; both are null without TLS. */
@@ -47,11 +47,11 @@ function readTls({
  * their descriptors, from this process alone, and disappear with it. Elsewhere it is the operator's files.
  */
 export class TlsSnapshot {
-  /** What the fronts read. */
+  /** The files that the fronts read. */
   readonly files: TlsPaths;
   readonly #tls: TlsPaths;
   readonly #descriptors: number[] = [];
-  /** Of the snapshot's contents; undefined where the operator's files are used. */
+  /** Digest of the snapshot; undefined where the operator's files are used. */
   readonly #digest: string | undefined;
 
   /** @throws StartupError as checkTls does. */
@@ -95,7 +95,7 @@ export class TlsSnapshot {
       const path = `/proc/self/fd/${descriptor}`;
       return existsSync(path) ? path : undefined;
     } catch {
-      // This system has no such memory.
+      // This system has no files in memory.
       return undefined;
     }
   }

@@ -12,7 +12,7 @@ const MAX_LIST_UNITS = 2 * 1024 * 1024;
 /** Incidents of one suspect, so that a bot that crashes repeatedly does not displace the others'. */
 const MAX_OF_SUSPECT = 50;
 
-/** What the index knows of an incident. */
+/** An incident in the index. */
 interface IndexEntry {
   id: string;
   suspect: string | null;
@@ -33,7 +33,7 @@ type StoredIncident = Omit<
     identities?: (Omit<IncidentBot, 'incarnation'> & { incarnation?: string; made?: string })[];
   };
 
-/** What one reader is shown of an incident; undefined leaves it out. */
+/** Returns an incident as one reader may see it; undefined leaves it out. */
 export type ShowIncident = (
   incident: Incident,
   identities: readonly IncidentBot[],
@@ -142,7 +142,7 @@ export class IncidentStore {
     return this.#store.table<StoredIncident>('incidents');
   }
 
-  /** What exceeds the limits. */
+  /** The incidents above the limits, at most one. */
   #surplus(suspect: string | null): IndexEntry[] {
     const ofSuspect = this.#index.filter((other) => other.suspect === suspect);
     if (suspect !== null && ofSuspect.length > MAX_OF_SUSPECT) return ofSuspect.slice(0, 1);
@@ -171,7 +171,7 @@ export function listOf(
     .slice(0, limit);
 }
 
-/** As this version stores it, and as others see it. */
+/** Fills in the fields that earlier versions did not store. */
 function filled({ identities: _, others: __, ...known }: StoredIncident): Incident {
   return {
     bot_count: known.bots.length,

@@ -5,7 +5,7 @@ import type { Store } from './store.js';
 import type { Table } from './store-file.js';
 
 interface StoredRule extends RuleSettings {
-  /** It is the copy of a rule of a cluster, which was changed then, in Unix epoch ms. */
+  /** When the cluster's rule was changed of which this is a copy, in Unix epoch ms. Absent for a rule of this node alone. */
   changed_at_ms?: number;
 }
 

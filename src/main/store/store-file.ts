@@ -33,7 +33,7 @@ interface Writer {
 /** Statuses that are no errors: committed, a step of a commit. */
 const COMMITTED = 0;
 const STEPS: readonly number[] = [1, 2];
-/** What a commit appends beside values: its list of free pages, and for each change the pages that lead to it. */
+/** Bytes that a commit appends beside the values: its list of free pages, and for each change the pages above it. */
 const COMMIT_BYTES = 65_536;
 const CHANGE_BYTES = 16_384;
 
@@ -60,7 +60,7 @@ export class StoreFile {
     this.#tables = Object.fromEntries(tables) as Record<TableName, Database<unknown, string>>;
   }
 
-  /** For tables whose type the caller knows. */
+  /** The caller knows the type of the table's values. */
   table<V>(name: TableName): Table<V> {
     return this.#tables[name] as Database<V, string>;
   }
@@ -109,7 +109,7 @@ export class StoreFile {
         this.#status = status;
         return done(STEPS[0] as number);
       });
-    // Its methods are read-only.
+    // The methods of lmdb's object are read-only.
     Object.defineProperty(env, 'startWriting', { value });
   }
 }
@@ -119,7 +119,7 @@ function mostBytes(changes: readonly Change[]): number {
   return COMMIT_BYTES + CHANGE_BYTES * changes.length + Buffer.byteLength(JSON.stringify(changes));
 }
 
-/** Of a code of the system, or of LMDB, which are below zero. */
+/** The message of an error code of the system, or of LMDB, whose codes are below zero. */
 function statusText(status: number): string {
   const [name, text] = getSystemErrorMap().get(-status) ?? [];
   return status > 0 && name ? `${name}: ${text}` : `LMDB's error ${status}`;

@@ -10,19 +10,19 @@ import { lockFileOf } from '../../shared/lmdb/lock-file.js';
 import { PROGRAMS } from '../../shared/package-paths.js';
 import type { StoreFile } from './store-file.js';
 
-/** A change takes more pages than its own. */
+/** Free room that a change needs: it rewrites more pages than its own. */
 const SPARE_BYTES = 64 * 1024;
 const MAX_PROBE_BYTES = 16 * 1024 * 1024;
 
 export const copyOf = (path: string): string => `${path}.copy`;
-/** A complete file gets its name from there. */
+/** The name of a file while it is written; a complete file is renamed. */
 const freshOf = (path: string): string => `${path}.new`;
 const probeOf = (path: string): string => `${path}.probe`;
 
 /** Replaces a broken or missing file by its copy. @returns messages for the operator. */
 export async function prepareStore(path: string, stopping?: AbortSignal): Promise<string[]> {
   const copy = copyOf(path);
-  // What a run left that did not end well takes room.
+  // A run that was killed may have left unfinished files.
   for (const left of [freshOf(path), freshOf(copy), probeOf(path)]) rmSync(left, { force: true });
   const fault = await faultOf(path, PROGRAMS.verifyStore, { stopping });
   const isNew = fault === MISSING && sizeOf(copy) === undefined;
@@ -64,9 +64,9 @@ async function copyToFresh(path: string): Promise<void> {
   await complete(freshOf(path), (fresh) => copyFile(copyOf(path), fresh, COPYFILE_EXCL));
 }
 
-/** In the place of the file, which must be closed. Not on the disk before {@link syncDirectory}. */
+/** Puts the rewritten file in the place of the store, which must be closed. It is on the disk after {@link syncDirectory}. */
 export function putRewritten(path: string): void {
-  // It belongs to the old file.
+  // The lock file belongs to the old store.
   rmSync(lockFileOf(path), { force: true });
   renameSync(freshOf(path), path);
 }

@@ -24,7 +24,7 @@ const RETRY_COPY_MS = 30_000;
 /** How often a disk that has refused a change is tried again, in ms. */
 const PROBE_MS = 1000;
 
-/** A call of {@link Store.write} that waits. */
+/** A call of {@link Store.write} that waits for its commit. */
 interface Waiting {
   changes: readonly Change[];
   resolve(): void;
@@ -35,9 +35,9 @@ export class Store {
   /** Messages for the operator about how it was opened. */
   readonly notices: readonly string[];
   readonly #path: string;
-  /** Undefined when it could not be opened again. */
+  /** The open file; undefined when it could not be opened again. */
   #file: StoreFile | undefined;
-  /** For what nothing else may write beside: a commit, and the replacement or the reopening of the file. */
+  /** Held by a commit, and by the replacement or the reopening of the file: they exclude each other. */
   readonly #turn = new Semaphore({ permits: 1, maxQueued: 8 });
   /** Bounded by the calls of the fronts that main has not answered, and by the number of bots. */
   #queue: Waiting[] = [];
@@ -62,7 +62,7 @@ export class Store {
     this.notices = notices;
     const isNew = sizeOf(path) === undefined;
     this.#file = new StoreFile(path);
-    // Of an earlier version, or of a run that was killed.
+    // An earlier version, or a run that was killed, may have left free pages with secrets.
     if (!isNew && this.#file.hasFreePages) this.#changed(true);
   }
 
@@ -117,7 +117,7 @@ export class Store {
   }
 
   async #commit(): Promise<void> {
-    // What this turn of the event loop still asks for belongs to the same commit.
+    // Changes that this turn of the event loop still makes share the commit.
     await nextTurn();
     const batch = this.#queue;
     this.#queue = [];
@@ -149,7 +149,7 @@ export class Store {
   }
 
   async #tryAgain(bytes: number): Promise<void> {
-    // Not by a commit: LMDB prints a line for each that fails.
+    // A trial commit would not do: LMDB prints a line for each one that fails.
     this.#fault = (await probeDisk(this.#path, bytes)) ?? (await this.#reopen());
     if (this.#fault !== null) return this.#tryLater(bytes);
     this.report('info', 'the store is written again');
@@ -177,7 +177,7 @@ export class Store {
   /** Schedules a new copy. */
   #changed(erases: boolean): void {
     this.#hasErased ||= erases;
-    // A change during a copy may not be in it.
+    // The copy may lack a change that is made while it is written.
     if (this.#copying) this.#changedMeanwhile = true;
     else if (!this.#timer) this.#copyIn(COPY_AFTER_MS);
   }

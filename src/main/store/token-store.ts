@@ -66,7 +66,7 @@ function removalOf(key: string): Change[] {
   ];
 }
 
-/** For tokens of versions that did not store who created them: all PIN tokens are like this. */
+/** For tokens of versions that did not store who created them: PIN tokens look like this. */
 function looksCreatedByPin({ name, scopes, expires_at_ms }: Omit<TokenRecord, 'by_pin'>): boolean {
   return name === 'pin' && scopes.includes('admin') && expires_at_ms === null;
 }
