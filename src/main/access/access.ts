@@ -12,7 +12,7 @@ import { TicketBook } from './tickets.js';
 import { TokenFiles } from './token-files.js';
 import { type TokenHolders, TokenRegistry } from './token-registry.js';
 
-/** What changes here are sent to. */
+/** The fronts, which get each change. */
 export interface AccessFronts extends TokenHolders {
   tellPressure(shortage: Shortage | null): void;
 }
@@ -68,7 +68,7 @@ export class Access {
     this.pressure.start();
   }
 
-  /** The service shuts down: writes no more lines, measures nothing more. */
+  /** To be called when the service shuts down: no more lines are written, nothing more is measured. */
   beginStop(): void {
     this.pressure.stop();
     this.security.stop();

@@ -43,7 +43,7 @@ export interface BotAccessParts {
   commands: ServiceCalls;
   /** Main's own channels to the hosts, for other nodes. */
   hostCommands: Pick<HostCommands, 'run' | 'hasRoom'>;
-  /** All that there are. */
+  /** The rights of all tokens. */
   tokens: () => readonly Rights[];
 }
 
@@ -87,7 +87,7 @@ export class BotAccess {
 
   async update({ id, change, rights }: Input<'updateBot'>): Promise<BotChange | null> {
     this.expectReached(id, rights);
-    // Otherwise the bot would leave the token's reach, and disappear for the caller without a reason.
+    // A bot that left the token's reach would disappear for the caller without a reason.
     if (change.labels) {
       if (!reaches(rights.reach, id, change.labels)) throw beyond(rights.reach);
       this.#checkLabels(rights, this.#registry.labelsOf(id) ?? {}, change.labels);
@@ -148,7 +148,7 @@ export class BotAccess {
     return { incidents: list(reached, show) };
   }
 
-  /** To a limited caller only the reports count that it may see: the groups of all know no bots' labels of then. */
+  /** For a limited caller, only the reports count that it may see: groups do not know the labels that bots had then. */
   incidentGroups({ rights, of, ...query }: Input<'incidentGroups'>): Output<'incidentGroups'> {
     if (rights.reach === null && !of) return this.#registry.incidentGroups(query);
     const groups = new IncidentGroups();
@@ -193,7 +193,7 @@ export class BotAccess {
     });
   }
 
-  /** Runs a command of the service, or for another node those of bots of this one. */
+  /** Runs a command of the service, or, for another node, commands of bots of this one. */
   async invoke({ call, rights }: Input<'invoke'>, gone?: AbortSignal): Promise<Output<'invoke'>> {
     const { session_id: target, command, args } = call;
     if (target === null) {
@@ -207,7 +207,7 @@ export class BotAccess {
       call: { ...call, session_id: target },
       rights,
       client: { onGone: (left) => listen(gone, left) },
-      // Which nodes have them, the node that asks has decided.
+      // The node that asks has decided which nodes have the bots.
       elsewhere: () => Promise.reject(new DroverError('unavailable')),
     });
     return JSON.parse(output) as Output<'invoke'>;
@@ -305,7 +305,7 @@ function listen(gone: AbortSignal | undefined, left: () => void): void {
   else gone?.addEventListener('abort', left);
 }
 
-/** Of `<level> <bot> <scope>: <message>`. */
+/** The bot of a line `<level> <bot> <scope>: <message>`. */
 function botOfLine(entry: string): string {
   return entry.split(' ', 2)[1] ?? '';
 }

@@ -37,11 +37,11 @@ export type BotEvent =
   | 'launchFailed'
   /** The run ended by itself, or its host was lost. */
   | 'ended'
-  /** The restart policy's decisions. */
+  /** Decisions of the restart policy. */
   | 'rest'
   | 'giveUp'
   | 'retry'
-  /** It gives up because of the kind's quarantine. */
+  /** The bot fails because its kind is quarantined. */
   | 'hold'
   | 'waitOver'
   /** No operation is under way any more. */
@@ -50,7 +50,7 @@ export type BotEvent =
   /** The host has stopped the run, or no longer answers. */
   | 'halted'
   | 'delete'
-  /** This node lets it go. */
+  /** This node gives the bot to another one. */
   | 'leave';
 
 export type BotEffect =
@@ -76,7 +76,7 @@ export type BotEffect =
 
 export interface Transition {
   readonly to: BotState;
-  /** In this order. `launch`, `stop` and `decide` report later events and come last. */
+  /** Carried out in this order. `launch`, `stop` and `decide` report later events and come last. */
   readonly effects: readonly BotEffect[];
 }
 
@@ -89,7 +89,7 @@ const LIFE: Readonly<Record<BotState, Row>> = {
     show: to('stopped', 'announce'),
     launch: to('placing', 'launch'),
     queue: to('queued', 'wait', 'announce'),
-    // It was stopped because of what it did, and is not to be started again.
+    // The bot was stopped because of what it did, and is not to be started again.
     giveUp: to('failed', 'announce'),
     delete: to('deleted', 'announce'),
     leave: to('moved', 'announce'),
@@ -97,7 +97,7 @@ const LIFE: Readonly<Record<BotState, Row>> = {
   queued: {
     waitOver: to('placing', 'launch'),
     launch: to('placing', 'cancelWait', 'launch'),
-    // Asked for again, it may have an earlier turn.
+    // A second request may have an earlier turn.
     queue: to('queued', 'cancelWait', 'wait'),
     halt: to('stopped', 'cancelWait', 'announce'),
   },
@@ -174,26 +174,26 @@ export function nextStep(state: BotState, event: BotEvent, closing: boolean): Tr
 /** What keeps a bot from running although it should. */
 export type BotHold =
   | 'free'
-  /** This node may not run it. */
+  /** This node may not run the bot. */
   | 'kept'
-  /** The same, and it is started when this node may run it. */
+  /** This node may not run the bot yet; the bot is started when that changes. */
   | 'suspended'
-  /** This node may run it again; its start comes after the operation that is under way. */
+  /** This node may run the bot again; its start comes after the operation that is under way. */
   | 'resuming'
   /** The service shuts down. */
   | 'closing';
 
 export type HoldEvent =
-  /** This node may not run it, and it does not run. */
+  /** This node may not run the bot, which does not run. */
   | 'keep'
-  /** This node may not run it any more. */
+  /** This node may not run the bot any more. */
   | 'interrupt'
-  /** It would be started now, if this node might run it. */
+  /** The bot would be started now, if this node might run it. */
   | 'postpone'
   | 'allow'
-  /** It is started, or is not to run any more. */
+  /** The bot is started, or is not to run any more. */
   | 'resumed'
-  /** Another node has it. */
+  /** Another node has the bot. */
   | 'leave'
   | 'close';
 

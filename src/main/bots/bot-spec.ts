@@ -1,4 +1,4 @@
-// Pure, but for the incarnation of a new bot. Makes specs of what requests ask for.
+// Makes the specs of bots from requests. Pure, except for the incarnation of a new bot.
 
 import { randomBytes } from 'node:crypto';
 import type { ClusterBots } from '../../cluster/cluster.js';

@@ -36,7 +36,7 @@ export interface BotDependencies {
   configFor(spec: BotSpec): JsonObject;
   /** Stores the spec; it is on disk when this resolves. */
   save(spec: BotSpec): Promise<void>;
-  /** What its host runs in. */
+  /** Whether the bot's host is a thread or a process. */
   isolationOf(spec: Pick<BotSpec, 'kind' | 'isolation'>): Isolation;
   /** Called for a bot that is not restarted, when its last end has no incident report yet. */
   failed(id: string, reason: string): void;
@@ -59,9 +59,9 @@ type Input =
   | { type: Extract<BotEvent, 'show' | 'launch' | 'halted' | 'waitOver' | 'idle' | 'leave'> };
 
 interface LifeEnd extends RunEnd {
-  /** Its kind is quarantined. */
+  /** The kind of the bot is quarantined. */
   isHeld?: boolean;
-  /** There is an incident report about it. */
+  /** An incident report about the end exists. */
   isReported: boolean;
 }
 
@@ -71,9 +71,9 @@ const MAX_ERROR_UNITS = 1024;
 const LATE_MS = 250;
 /** A bot that waits less for its turn to start says nothing about it, in ms. */
 const SHORT_WAIT_MS = 1000;
-/** Of the snapshot of a bot that does not run. */
+/** Fields of the snapshot of a bot that does not run. */
 const AT_REST = { started_at_ms: null, host: null, usage: null, over_quota: [], next_try: null };
-/** The status of a state, where that is another word. */
+/** The status of a state where the two have different names. */
 const SHOWN: Partial<Record<BotState, string>> = { queued: 'starting', held: 'failed' };
 /** Number of the last run of any bot. */
 let lastRun = 0;
@@ -88,22 +88,22 @@ export class Bot {
   readonly #operations: OperationSlot;
   #state: BotState = 'stopped';
   #hold: BotHold = 'free';
-  /** Why this node may not run it, while it is `kept` or `suspended`. */
+  /** Why this node may not run the bot, while it is `kept` or `suspended`. */
   #keptBecause = '';
   /** The launch that is under way, by an operation or by the restart policy. */
   #launching: Promise<void> = Promise.resolve();
   #host: HostThread | undefined;
-  /** Number of its last run. Events of an earlier one are ignored. */
+  /** Number of the last run. Events of earlier runs are ignored. */
   #run = 0;
-  /** Runs up to this number are not its own: they are those of an earlier bot with the same id, or of others. */
+  /** Runs up to this number belong to other bots, or to an earlier bot with this id. */
   readonly #foreignRuns = lastRun;
-  /** Under which commands of tokens that are limited by labels are sent to it: another one after each change of its labels. */
+  /** The permit that commands of label-limited tokens carry. Each change of the labels makes a new one. */
   #permit: number;
   #startedAt = 0;
-  /** A run of it did not stop, or took its host with it. From then on it has its own host. */
+  /** A run of the bot did not stop, or took its host down. From then on the bot has its own host. */
   #isIsolated = false;
   #timer: NodeJS.Timeout | undefined;
-  /** Its last place among the bots that wait for their turn. */
+  /** The bot's last place among those that wait for their turn to start. */
   #place: { lane: Lane; leave(): void } | undefined;
 
   constructor(spec: BotSpec, dependencies: BotDependencies) {
@@ -123,7 +123,7 @@ export class Bot {
     return this.#spec;
   }
 
-  /** What main knows of its snapshot. */
+  /** The part of the snapshot that main owns. */
   get snapshot(): Readonly<BotSnapshot> {
     return this.#snapshot.value;
   }
@@ -132,7 +132,7 @@ export class Bot {
     return this.#state === 'running';
   }
 
-  /** It has failed because its kind is quarantined, and starts when that ends. */
+  /** The bot has failed because its kind is quarantined, and starts when that ends. */
   get isHeld(): boolean {
     return this.#state === 'held';
   }
@@ -241,7 +241,7 @@ export class Bot {
     });
   }
 
-  /** Stops it at once and does not start it until {@link allowStart}; what is desired of it stays. */
+  /** Stops the bot at once and does not start it until {@link allowStart}. The desired state stays. */
   async keepStopped(reason: string): Promise<void> {
     this.#take(this.#isAtRest ? 'keep' : 'interrupt');
     this.#keptBecause = reason;
@@ -249,14 +249,14 @@ export class Bot {
     if (this.#hold === 'suspended') await this.#snapshot.change({ last_error: reason });
   }
 
-  /** Starts it again if it was kept from running. */
+  /** Starts the bot again if it was kept from running. */
   async allowStart(): Promise<void> {
     if (this.#kept === null) return;
     this.#take('allow');
     if (this.#spec.desired !== 'running') this.#take('resumed');
     if (this.#snapshot.value.last_error === this.#keptBecause)
       await this.#snapshot.change({ last_error: null });
-    // It may be kept again, and an operation that comes first may end it without having started it.
+    // Meanwhile the bot may be kept again, and an operation that comes first may end without having started it.
     while (this.#isResuming) {
       await this.#operations.settled();
       await this.#operate('start', async () => {
@@ -267,7 +267,7 @@ export class Bot {
     }
   }
 
-  /** Another node has it. @param forget removes it from the store; when that fails the bot stays, and does not run. */
+  /** Gives the bot to another node. @param forget removes it from the store; when that fails the bot stays, and does not run. */
   async leave(forget: () => Promise<void>): Promise<void> {
     this.#take('leave');
     this.#keptBecause = 'it is on another node';
@@ -279,7 +279,7 @@ export class Bot {
     });
   }
 
-  /** This node has it for this term from now on. */
+  /** This node has the bot for this term from now on. */
   async assignTerm(term: number): Promise<void> {
     const spec = { ...this.#spec, term };
     await this.#dependencies.save(spec);
@@ -314,12 +314,12 @@ export class Bot {
     }
   }
 
-  /** A run of it does not stop: from its next start on it has its own host. */
+  /** To be called when a run does not stop: from its next start on the bot has its own host. */
   didNotStop(): void {
     this.#isolate('its last run did not stop');
   }
 
-  /** Gives it its own host, where it shares one. It stays when there can be no further host. */
+  /** Gives the bot its own host, if it shares one. The bot stays when no further host may be started. */
   async isolate(host: HostThread, reason: string): Promise<void> {
     if (this.#host !== host || this.#isAlone(host)) return;
     const refusal = await this.#moveToOwn(host, reason);
@@ -327,8 +327,8 @@ export class Bot {
   }
 
   /**
-   * It is over its hard quota. It gets its own host; when it has one already, or that of a group, or there can be none, it is
-   * stopped and fails.
+   * To be called when the bot is over its hard quota. It gets its own host. A bot that has one already, or that of a group, or
+   * that can get none, is stopped and fails.
    * @param stopped is called before that.
    */
   async overQuota(host: HostThread, reason: string, stopped: (why: string) => void): Promise<void> {
@@ -357,13 +357,13 @@ export class Bot {
     return { host: this.#host.number, permit: this.#permit };
   }
 
-  /** Its host was lost. It counts against a suspect; any other bot is restarted regardless of its policy. */
+  /** To be called when the host was lost. That counts against a suspect; any other bot is restarted regardless of its policy. */
   hostLost(error: string, suspected: boolean): void {
     if (suspected) this.#isolate('its bot host was lost because of it');
     this.#ended({ error, restart: true, cause: suspected ? 'bot' : 'host', isReported: true });
   }
 
-  /** Its run ended by itself. An error has been reported as an incident. */
+  /** To be called when the run ended by itself. An error has been reported as an incident. */
   exited({ error, restart }: Pick<BotExit, 'error' | 'restart'>): void {
     this.#ended({ error, restart, cause: 'bot', isReported: error !== null });
   }
@@ -375,17 +375,17 @@ export class Bot {
     else this.#log('error', `error after the end of its run: ${error}`);
   }
 
-  /** Puts into its snapshot what it uses, while it runs. */
+  /** Shows in the snapshot what the bot uses, while it runs. */
   showUsage(shown: ShownUsage): void {
     if (this.isRunning) this.#snapshot.change(shown).catch(() => {});
   }
 
-  /** Whether this is the number of the run that its host has now. */
+  /** Whether this is the number of the run that the host has now. */
   isRun(run: number): boolean {
     return run === this.#run && this.#host !== undefined;
   }
 
-  /** @returns why there can be no host for it, null when it has moved. */
+  /** @returns why the bot can get no host, null when it has moved. */
   async #moveToOwn(host: HostThread, reason: string): Promise<string | null> {
     try {
       this.#dependencies.hosts.admitSuspect();
@@ -399,7 +399,7 @@ export class Bot {
 
   #isAlone(host: HostThread): boolean {
     const { dedicated, host_group: group } = this.#spec;
-    // It shares its fate with its group.
+    // A bot of a group shares the fate of the group.
     return dedicated || group !== undefined || this.#isIsolated || host.onlyBot === this.id;
   }
 
@@ -419,7 +419,7 @@ export class Bot {
     return this.#hold === 'closing';
   }
 
-  /** Why this node may not run it, as far as is known; null when it may. */
+  /** Why this node may not run the bot, as far as is known; null when it may. */
   get #kept(): string | null {
     return this.#hold === 'kept' || this.#hold === 'suspended' ? this.#keptBecause : null;
   }
@@ -428,7 +428,7 @@ export class Bot {
     this.#hold = nextHold(this.#hold, event);
   }
 
-  /** Ends the run, also one that an operation which is under way begins. */
+  /** Ends the run, also one that begins with an operation under way. */
   async #end(): Promise<void> {
     if (!this.#hasFailed) await this.#halt();
     await this.#operations.settled();
@@ -443,7 +443,7 @@ export class Bot {
     if (this.#stays !== stayed) this.#host?.exemptFromLease(this.id, this.#stays);
   }
 
-  /** It keeps its connections when the node loses its lease. */
+  /** Whether the bot keeps its connections when the node loses its lease. */
   get #stays(): boolean {
     const { failover = 'restart' } = this.#snapshot.value;
     return failover !== 'restart';
@@ -497,7 +497,7 @@ export class Bot {
         return this.#launching;
       case 'occupy':
         if ('host' in input) this.#host = input.host;
-        // Its health counts from here: it may have waited long for a host.
+        // Health is measured from here, because the bot may have waited long for a host.
         this.#startedAt = Date.now();
         return;
       case 'returnPlace':
@@ -532,7 +532,7 @@ export class Bot {
     }
   }
 
-  /** Why this node may not run it, null when it may. Once there is a reason it waits for {@link allowStart}. */
+  /** Why this node may not run the bot, null when it may. With a reason the bot waits for {@link allowStart}. */
   get #refusal(): string | null {
     if (this.#kept === null) {
       const reason = this.#dependencies.cluster.refusal(this.#spec);
@@ -548,23 +548,23 @@ export class Bot {
     if (reason !== null) throw new DroverError('unavailable', `bot ${this.id}: ${reason}`, 1);
   }
 
-  /** It would run, and is started when it is let go. */
+  /** Marks the bot as one that would run: {@link allowStart} starts it. */
   async #keep(): Promise<void> {
     this.#take('postpone');
     const last_error = this.#keptBecause;
     if (this.#snapshot.value.last_error !== last_error) await this.#snapshot.change({ last_error });
   }
 
-  /** Launches it, or lets it wait for its turn. */
+  /** Launches the bot, or lets it wait for its turn. */
   async #enter(lane: Lane): Promise<void> {
     if (this.#refusal !== null) return this.#keep();
-    // Asked for again, it keeps its place, unless it gets a better one.
+    // After a second request the bot keeps its place, unless it gets a better one.
     if (this.#state === 'queued' && (lane === 'many' || this.#place?.lane === 'one')) return;
     const isNow = this.#dependencies.pace.tryTake(this.#spec.kind, lane);
     await this.#send(isNow ? { type: 'launch' } : { type: 'queue', lane });
   }
 
-  /** Never rejects. Every start comes here: also those of the restart policy, and after a wait. */
+  /** Every start comes here, also those of the restart policy and those after a wait. Never rejects. */
   async #launch(): Promise<void> {
     if (this.#refusal !== null) {
       await this.#halt();
@@ -643,7 +643,7 @@ export class Bot {
     return this.#send({ type: end.isHeld ? 'hold' : 'giveUp', patch });
   }
 
-  /** Waits for so long, then for its turn. */
+  /** Waits for so long, then for the bot's turn. */
   #wait(waitMs: number): void {
     this.#timer = setTimeout(() => {
       if (this.#dependencies.pace.tryTake(this.#spec.kind, 'many')) this.#waitOver();

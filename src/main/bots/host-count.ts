@@ -1,15 +1,15 @@
 /** Cores left to the fronts, the broadcaster and main when the number of hosts is not configured. */
 const CORES_KEPT = 2;
-/** How many hosts there are to be for many bots, however few cores there are: what hangs or ends one restarts the bots of that one. */
+/** Hosts for many bots, however few cores the machine has: a host that hangs or ends takes only its own bots with it. */
 const MANY_HOSTS = 8;
-/** A further host is started when each has so many bots, until there are `most`. It costs 14 MB, which is 29 KB for each of these bots. */
+/** Another host is started when each has this many bots, up to `most`. A host costs 14 MB, which is 29 KB for each of these bots. */
 export const FULL_BOTS = 500;
 
-/** Shared hosts. */
+/** Numbers of shared hosts. */
 export interface HostCount {
-  /** So many at the start. */
+  /** At the start. */
   count: number;
-  /** So many for many bots. */
+  /** At most, for many bots. */
   most: number;
 }
 

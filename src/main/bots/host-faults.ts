@@ -65,7 +65,7 @@ export class HostFaults {
     }
     const bots = this.#registry.idsOn(host);
     const { type, isLast, isOwn, kind } = causeOf(error, host);
-    // An error in the host's own code is no bot's.
+    // No bot is to blame for an error in the host's own code.
     const { suspect, where } = isOwn
       ? { suspect: null, where: '' }
       : this.#suspectOn(host, bots, kind, messageOf(error), isLast);
@@ -77,7 +77,7 @@ export class HostFaults {
       found.stderr = [...error.stderr];
     }
     const { id, stored } = this.#incidents.report(found, host, bots);
-    // Before it is stored, which takes a while.
+    // Storing the report takes a while, so the bots learn of the loss before.
     this.#registry.hostLost(host, why, suspect, id);
     await stored;
   }
@@ -150,11 +150,11 @@ export class HostFaults {
 
 interface Cause {
   type: 'out_of_memory' | 'host_lost';
-  /** The bot whose code ran last can have caused it. */
+  /** The bot whose code ran last may have caused the loss. */
   isLast: boolean;
-  /** No bot can have caused it. */
+  /** No bot can have caused the loss. */
   isOwn: boolean;
-  /** The kind whose code did, outside of any bot. */
+  /** The kind whose code, outside of any bot, has caused the loss. */
   kind: string | null;
 }
 

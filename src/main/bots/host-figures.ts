@@ -4,13 +4,13 @@ import { HANGS_MS, type HostInfo } from '../../shared/contract/hosts.js';
 import type { HostThread } from '../threads/host-thread.js';
 import type { LoopWatch, WatchedLoop } from './loop-watch.js';
 
-/** What it needs to know of a host. */
+/** The part of a host that is measured. */
 export type MeasuredHost = WatchedLoop &
   Pick<HostThread, 'number' | 'state' | 'isolation' | 'bots' | 'heap' | 'busySeconds'>;
 
-/** Several pages ask at once: a shorter time says little about a load, in ms. */
+/** Least time between two samples, in ms: several pages ask at once, and a shorter time says little about a load. */
 const LEAST_MS = 400;
-/** A share of a longer time says little about now, in ms. */
+/** Longest time between two samples that are compared, in ms: a longer one says little about now. */
 const MOST_MS = 5000;
 
 interface Sample {

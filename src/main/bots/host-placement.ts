@@ -9,21 +9,21 @@ import { kindMissing } from './host-starter.js';
 import { OwnHosts } from './own-hosts.js';
 import type { Group, Quarantine } from './quarantine.js';
 
-/** What a bot needs of a host. */
+/** The host that a bot needs. */
 export interface Wanted {
   id: string;
   kind: string;
-  /** It shares its host with no other bot. */
+  /** The bot shares its host with no other. */
   dedicated: boolean;
-  /** The same, because it broke its host. */
+  /** The bot shares its host with no other because it broke one. */
   isSuspect?: boolean;
-  /** What the host runs in; that of the shared hosts when absent. */
+  /** Thread or process; when absent, as the shared hosts. */
   isolation?: Isolation;
-  /** It shares its host with the bots of this group only. */
+  /** The bot shares its host with the bots of this group only. */
   group?: string | undefined;
 }
 
-/** What placement needs of the pool. */
+/** The part of the pool that placement uses. */
 export interface PlacementPool {
   /** All hosts whose threads exist. */
   hosts(): Iterable<HostThread>;
@@ -49,12 +49,12 @@ export class HostPlacement {
   /** How many shared hosts there are, or are being started. */
   #sharedCount: number;
   readonly #hosts: HostCount;
-  /** The last start of a shared host has failed: nobody waits for it who has another. */
+  /** The last start of a shared host has failed: bots that can have another host do not wait for it. */
   #isFailing = false;
-  /** What the shared hosts run in. */
+  /** Whether the shared hosts are threads or processes. */
   readonly #isolation: Isolation;
   readonly own: OwnHosts;
-  /** Those who wait for a shared host. Bounded by the number of bots. */
+  /** Bots that wait for a shared host. Bounded by the number of bots. */
   #waiting: Deferred[] = [];
   /** Hosts of a quarantine group, or of one kind, also while they start. Bounded by MAX_GROUPS. */
   readonly #groups = new Map<Group | string, Promise<HostThread>>();
@@ -98,7 +98,7 @@ export class HostPlacement {
     const group = this.#quarantine.groupOf(id, Date.now());
     for (;;) {
       const quarantined = group && (await this.#hostOf(group, null, isolation));
-      // Another isolation: it was changed since then.
+      // The isolation of the group was changed meanwhile.
       if (quarantined?.isolation === isolation) return this.#occupy(quarantined, kind);
       if (isolation !== this.#isolation) return this.#placeOther(kind, isolation);
       const shared = [...this.#pool.hosts()].filter(({ state }) => state === 'shared');
@@ -114,7 +114,7 @@ export class HostPlacement {
         return this.#occupy(best, kind);
       }
       if (!isComing) {
-        // It is not tried on a host that has bots: it could end them.
+        // The kind is not tried on a host that has bots, because it could end them.
         const reserved = await this.#hostOf(kind, kind, isolation);
         if (!reserved) throw kindMissing(kind, 'there are too many other bot hosts');
         return this.#occupy(reserved, kind);
@@ -141,7 +141,7 @@ export class HostPlacement {
     this.own.remove(host.number);
   }
 
-  /** Starts the hosts that there are to be for all bots, those that wait included. */
+  /** Starts as many hosts as all bots need, those that wait included. */
   #share(shared: readonly HostThread[]): void {
     const bots = shared.reduce((sum, host) => sum + host.bots, 1 + this.#waiting.length);
     const wanted = Math.min(this.#hosts.most, Math.ceil(bots / FULL_BOTS));
@@ -174,7 +174,7 @@ export class HostPlacement {
     }
   }
 
-  /** The one with the fewest bots, of those that are not what the shared hosts are. */
+  /** The host with the fewest bots among those of the other isolation. */
   async #placeOther(kind: string, isolation: Isolation): Promise<HostThread> {
     for (;;) {
       const bots = this.#others.reduce((sum, one) => sum + botsOf(one), 1);
@@ -252,11 +252,11 @@ export class HostPlacement {
   }
 }
 
-/** A place for a host that runs in something else than the shared hosts. */
+/** A host of the other isolation than that of the shared hosts. */
 interface OtherHost {
-  /** Bots that wait for it. */
+  /** Bots that wait for this host. */
   coming: number;
-  /** `now` is absent while it starts. */
+  /** `now` is absent while the host starts. */
   started: { host: Promise<HostThread>; now?: HostThread } | undefined;
 }
 

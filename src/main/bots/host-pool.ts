@@ -34,9 +34,9 @@ import type { Quarantine } from './quarantine.js';
 import { reattachHosts } from './reattach-hosts.js';
 
 export interface HostPoolOptions extends HostOptions, HostCount {
-  /** What the shared hosts run in. */
+  /** Whether the shared hosts are threads or processes. */
   isolation: Isolation;
-  /** How a host is started, by what it runs in. */
+  /** Starts a host, by isolation. */
   links: Readonly<Record<Isolation, StartLink>>;
   /** How many dedicated hosts and hosts of groups there may be. */
   maxDedicated: number;
@@ -84,7 +84,7 @@ export interface PoolListener {
   retiring(host: HostThread): void;
 }
 
-/** What came with an event, for the effects. */
+/** Details of an event, for the effects. */
 interface EventDetail {
   error?: Error;
   /** For how long its loop has not turned, in ms. */
@@ -269,7 +269,7 @@ export class HostPool {
     const { to, effects } = nextHostStep(before, event);
     host.state = to;
     if (isEnding(to)) this.#placement.withdraw(host);
-    // Once: later another host may have its number.
+    // Said once, because another host may get its number later.
     if (isEnding(to) && !isEnding(before)) this.#events.ending(host);
     for (const effect of effects) this.#carryOut(host, effect, detail);
   }
@@ -316,7 +316,7 @@ export class HostPool {
   }
 
   async #retire(host: HostThread, bot: string): Promise<void> {
-    // Held as by a bot, so that it also ends when it has none left.
+    // Counted like a bot, so that the host also ends when it has none left.
     host.bots += 1;
     await this.#events.overdue(host, bot);
     this.#events.retiring(host);
@@ -374,7 +374,7 @@ export class HostPool {
       const loaded = await host.open(modules, inTurn);
       this.#handle(host, use);
       this.#events.opened(host);
-      // It may have been awake all the time, and is watched from now on.
+      // The host may have been awake all the time, and is watched from now on.
       this.#events.awake();
       return { host, loaded };
     } catch (thrown) {

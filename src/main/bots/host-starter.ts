@@ -32,7 +32,7 @@ export class HostStarter {
   readonly #start: Start;
   readonly #dropped: (host: number, module: string, reason: string) => void;
   readonly #discard: (host: HostThread) => void;
-  /** What the hosts load: not what broke the first one. */
+  /** The modules that hosts load: all but those that broke the first host. */
   #modules: readonly string[];
   readonly #quarantine: Pick<KindQuarantine, 'holdOf'>;
   /** The module of each kind, as the first host has found it. */
@@ -53,7 +53,7 @@ export class HostStarter {
     this.#discard = discard;
   }
 
-  /** The first host starts alone: it finds out which kinds break a host, and the others do without them. */
+  /** Starts the first host alone: it finds out which kinds break a host, and the others do without them. */
   async startFirst(): Promise<LoadedKinds> {
     const failed: LoadedKinds['failed'] = [];
     const start = this.#starting(0, 'share');
@@ -71,7 +71,7 @@ export class HostStarter {
     }
   }
 
-  /** A later host. A kind may break it by a port or lock that the first one has, or on a busy machine: it has two tries. */
+  /** Starts a later host, in two tries: a kind may break it because the first host has a port or lock, or on a busy machine. */
   async start(
     number: number,
     use: 'share' | 'reserve',
@@ -119,7 +119,7 @@ export class HostStarter {
     return this.#modules.filter((module) => !modules.has(module));
   }
 
-  /** A reserved host with this kind alone. @throws NoPlace when it does not load. */
+  /** Starts a reserved host with this kind alone. @throws NoPlace when the kind does not load. */
   async startWith(number: number, kind: string, isolation?: Isolation): Promise<HostThread> {
     const module = this.#kinds.get(kind);
     try {

@@ -29,15 +29,15 @@ const LOSSES: ReadonlySet<Incident['type']> = new Set([
   'node_lost',
 ]);
 
-/** What a group counts of an incident. */
+/** An incident as a group counts it. */
 export interface Counted {
   found: Pick<Incident, 'type' | 'reason' | 'suspect' | 'stack'>;
   cause: Cause;
-  /** Of its report; null when it has none. */
+  /** Id of its report; null when it has none. */
   id: string | null;
   at: number;
   times: number;
-  /** The bots that ran there, and how many those were: a report names not all. */
+  /** The bots that ran there, as far as the report names them, and how many they were. */
   bots: readonly string[];
   botCount: number;
 }
@@ -101,7 +101,7 @@ export class IncidentGroups {
     group.latest = id ?? group.latest;
     group.moments.add(at, times);
     for (const bot of suspect === null ? bots : [suspect]) this.#name(group, bot);
-    // The last one in the order of the map.
+    // The newest group is at the end of the map.
     this.#groups.delete(cause.cause);
     this.#groups.set(cause.cause, group);
     this.#changed.add(cause.cause);
@@ -143,7 +143,7 @@ export class IncidentGroups {
     return changes;
   }
 
-  /** These could not be stored: they count as changed. */
+  /** Counts groups that could not be stored as changed. */
   giveBack(causes: Iterable<string>): void {
     for (const cause of causes) this.#changed.add(cause);
   }

@@ -18,7 +18,7 @@ import { logItem, type ServiceEvents } from '../threads/service-events.js';
 import { IncidentGroups } from './incident-groups.js';
 import { IncidentWindow } from './incident-window.js';
 
-/** What an incident is about. */
+/** An incident that was found. */
 export type Found = Pick<Incident, 'type' | 'reason' | 'suspect' | 'stack' | 'exit' | 'stderr'>;
 
 export interface KnownBots {
@@ -28,7 +28,7 @@ export interface KnownBots {
 
 /** Bots that an incident report names; `bot_count` is the number of all. */
 const MAX_BOTS = 200;
-/** Stored identities of those, in UTF-16 units of JSON. Only callers without a limit see the others. */
+/** Stored identities of the named bots, in UTF-16 units of JSON. Only callers without a limit see the others. */
 const MAX_IDENTITY_UNITS = 65_536;
 /** Ids of further bots that are stored with a report, in UTF-16 units: about 6,000 bots. Their own lists show the report too. */
 const MAX_OTHERS_UNITS = 65_536;
@@ -38,7 +38,7 @@ const COUNT_MS = 1000;
 const STORE_GROUPS_MS = 5000;
 /** An incident report that was accepted. */
 export interface Reported {
-  /** Of the report, or of the earlier one that it is counted on; null when it has none. */
+  /** Id of the report, or of the earlier one that the incident is counted on; null when it has none. */
   id: string | null;
   /** Resolves when the report is stored. Never rejects. */
   stored: Promise<void>;
@@ -69,7 +69,7 @@ export class Incidents {
     this.#groups.catchUp(store.all());
   }
 
-  /** Reports name these bots with their kinds and labels from now on. */
+  /** Reports name these bots with their labels from now on. */
   identify(bots: KnownBots): void {
     this.#bots = bots;
   }
@@ -134,7 +134,7 @@ export class Incidents {
     bots: string[],
   ): Promise<void> {
     const { id } = found;
-    // Before the wait, in which bots can be deleted or relabelled.
+    // Read now, because bots can be deleted or relabelled during the wait.
     const commands = commandsOn([found.suspect ?? '', ...bots], host?.commands ?? []);
     const identities = this.#identities(found.suspect, bots, commands);
     let line = `incident ${id} (${found.type}): ${found.reason}`;
@@ -162,7 +162,7 @@ export class Incidents {
     this.#events.tell(logItem('error', SERVICE_SCOPE, line, found.suspect));
   }
 
-  /** Of the suspect, the bots, and the bots of the commands (`<command> on <bot>`). */
+  /** The identities of the suspect, the bots, and the bots of the commands (`<command> on <bot>`). */
   #identities(suspect: string | null, bots: string[], commands: readonly string[]): IncidentBot[] {
     const named = bots.slice(0, MAX_BOTS);
     const commanded = commands.map(botOfCommand);

@@ -15,9 +15,9 @@ export const SHIPPED: readonly string[] = ['demo', 'synthetic', 'irc'];
 /** Modules of bot kinds, and the places where none was found, with the reason in one line. Only bot hosts load them. */
 export interface KindModules {
   modules: string[];
-  /** Those of them that may be no kinds: they were found in a directory, where kinds may keep the files that they import. */
+  /** The modules that may be no kinds: they were found in a directory, where kinds may keep the files that they import. */
   perhaps: ReadonlySet<string>;
-  /** Those of them that stand for programs. */
+  /** The modules that stand for programs. */
   programs: Record<string, Program>;
   failed: LoadedKinds['failed'];
 }
@@ -27,9 +27,9 @@ const LOADS_TYPESCRIPT = Boolean((process.features as { typescript?: unknown }).
 export interface FindOptions {
   /** Programs of the configuration, by kind. */
   programs?: Readonly<Record<string, ProgramDefinition>>;
-  /** Of a stop of a program, in ms. */
+  /** How long a program may take to stop, in ms. */
   graceMs?: number;
-  /** Whether this Node does. */
+  /** Whether this version of Node loads TypeScript. */
   loadsTypeScript?: boolean;
 }
 
@@ -128,7 +128,7 @@ function filesOf(place: string): KindFilesFound {
     const files: string[] = [];
     const skipped: LoadedKinds['failed'] = [];
     for (const name of names.sort()) {
-      // Hidden ones: an editor's locks and copies.
+      // Hidden files are locks and copies of editors.
       if (name.startsWith('.')) continue;
       const file = join(path, name);
       if (name.endsWith(MANIFEST)) files.push(file);
@@ -145,7 +145,7 @@ function filesOf(place: string): KindFilesFound {
     }
     return { files, skipped, isDirectory: true };
   }
-  // Resolved as from a file in the working directory.
+  // Resolved as an import of a file in the working directory would be.
   const from = createRequire(join(process.cwd(), 'kinds.js'));
   try {
     return { files: [from.resolve(place)], skipped: [], isDirectory: false };

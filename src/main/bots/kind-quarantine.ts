@@ -4,10 +4,10 @@ import type { KindHold } from '../../shared/contract/bots.js';
 
 /** Losses of hosts by a kind's code within this time count together, in ms. */
 const REMEMBER_MS = 60 * 60 * 1000;
-/** At so many of them the kind is quarantined. The first one may have been a rare case, and its bots return. */
+/** Losses after which the kind is quarantined. The first one may have been a rare case, and its bots return. */
 const LOSSES = 2;
 
-/** Its kind is quarantined: the bot is not started again before the kind is released. */
+/** The kind of the bot is quarantined: the bot is not started again before the kind is released. */
 export class KindHeld extends Error {
   constructor(kind: string, { reason }: KindHold) {
     super(`the bot kind ${kind} is quarantined: ${reason}`);
@@ -21,7 +21,7 @@ export class KindHeld extends Error {
 export class KindQuarantine {
   /** When each kind broke hosts within REMEMBER_MS. Bounded by the number of kinds, with fewer than LOSSES each. */
   readonly #losses = new Map<string, number[]>();
-  /** Bounded by the number of kinds. */
+  /** The quarantined kinds. Bounded by the number of kinds. */
   readonly #held = new Map<string, KindHold>();
 
   /**

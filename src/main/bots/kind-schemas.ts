@@ -26,7 +26,7 @@ export class KindSchemas {
   readonly #kinds = new Map<string, CompiledKind>();
   readonly #ajv = kindAjv();
 
-  /** What the authors of kinds should know, a line each. */
+  /** Lines for the authors of kinds. */
   readonly notices: string[] = [];
   /** Modules that are no kinds or did not load, to say why a kind is unknown. */
   #failed: LoadedKinds['failed'] = [];
@@ -91,13 +91,13 @@ export class KindSchemas {
     return schema ? withoutSecrets(config, schema) : {};
   }
 
-  /** Where the configuration has secrets. */
+  /** Paths of the secrets in the configuration. */
   secretPaths(kind: string, config: JsonObject): string[] {
     const schema = this.#kinds.get(kind)?.info.config;
     return schema ? secretPaths(config, schema) : [];
   }
 
-  /** Where secrets of the configuration have changed. */
+  /** Paths of the secrets that have changed. */
   changedSecrets(kind: string, before: JsonObject, after: JsonObject): string[] {
     const schema = this.#kinds.get(kind)?.info.config;
     return schema ? changedSecrets(before, after, schema) : [];
@@ -109,7 +109,7 @@ export class KindSchemas {
     try {
       forms.push(this.checkConfig(kind, config));
     } catch {
-      // No longer valid, so it cannot have been shown with defaults.
+      // The configuration is no longer valid, so it cannot have been shown with defaults.
     }
     return forms.map((form) => this.withoutSecrets(kind, form));
   }
@@ -125,7 +125,7 @@ export class KindSchemas {
     try {
       before = this.checkConfig(kind, config);
     } catch {
-      // It is no longer valid, so its defaults are unknown.
+      // The configuration is no longer valid, so its defaults are unknown.
       after = stored;
     }
     if (!schema) return;
@@ -166,7 +166,7 @@ export class KindSchemas {
 
   #whyUnknown(kind: string): string {
     const broken = this.#failed.filter(({ helper }) => !helper);
-    // Its file has its name, as a rule.
+    // The file of a kind usually has its name.
     const own = broken.find(({ module }) => parse(module).name.replace(/\.program$/, '') === kind);
     if (own) return `: ${own.module} did not load: ${own.error}`;
     const known = [...this.#kinds.keys()].join(', ');

@@ -26,14 +26,14 @@ import { KindBrokeHost, KindUnclear } from '../threads/kind-loading.js';
 import { logItem } from '../threads/service-events.js';
 import { KindSchemas } from './kind-schemas.js';
 
-/** What a host needs of a broadcaster. */
+/** The part of a broadcaster that a host uses. */
 type HostSinkMethods = Pick<BroadcasterMethods, 'attachHost' | 'detachHost'>;
 
 /** The id of the bot. */
 export const TRIAL_BOT = 'test';
 /** How much longer than the code may take the thread may take to answer, in ms. */
 const ANSWER_MS = 1000;
-/** How long what is about to close has, in ms. */
+/** How long handles that are about to close may take, in ms. */
 const CLOSE_MS = 250;
 const EXIT_MS = 1000;
 
@@ -91,7 +91,7 @@ export class KindTrial {
       awake() {},
       exited: (exit) => this.#exited.resolve(exit),
       lateError({ error, isLeftOpen }) {
-        // What it leaves is listed.
+        // The trial lists what the bot leaves.
         if (isLeftOpen) return;
         publish(logItem('error', 'bot', `error after the end of its run: ${error}`, TRIAL_BOT));
       },
@@ -114,7 +114,7 @@ export class KindTrial {
     this.#commands = new HostCommands({
       connect: () => this.#host.connectFront(),
       failed() {},
-      // The thread is given up first, with where its code is.
+      // The trial gives up the thread first, and says where its code is.
       timeoutMs: invoke.timeout_ms + ANSWER_MS,
       maxWaiting: 1,
     });
@@ -171,7 +171,7 @@ export class KindTrial {
     );
   }
 
-  /** What the kind's code has left. @throws TrialStuck */
+  /** Lists what the kind's code has left. @throws TrialStuck */
   leftBehind(): Promise<LeftBehind[]> {
     const left = this.#host.peer.call('leftBehind', { withinMs: CLOSE_MS });
     return this.#answer(left, CLOSE_MS + ANSWER_MS);

@@ -1,10 +1,10 @@
 // Runs in main. Finds the bot that holds the event loop of its host, and how long ago a host has beaten, from outside: the hosts'
 // callbacks cost nothing more for it.
-// It has a timer only while a host is awake.
+// A timer runs only while a host is awake.
 
 import type { HostThread } from '../threads/host-thread.js';
 
-/** What it needs to know of a host. */
+/** The part of a host that is watched. */
 export type WatchedLoop = Pick<
   HostThread,
   'isAsleep' | 'beats' | 'codeChanges' | 'lastBot' | 'waitedMs' | 'lateMs'
@@ -51,7 +51,7 @@ export class LoopWatch<Host extends WatchedLoop> {
     this.#lookMs = Math.min(LOOK_MS, this.#slowMs / 2);
   }
 
-  /** A host is awake. */
+  /** To be called when a host is awake. */
   watch(): void {
     if (this.#timer !== undefined || this.#isStopped) return;
     this.#lookedAt = performance.now();
@@ -104,7 +104,7 @@ export class LoopWatch<Host extends WatchedLoop> {
     this.#timer = undefined;
   }
 
-  /** Other code runs there. It began and ended between two looks: about one more period. */
+  /** To be called when other code runs there. It began between two looks, so the hold lasted about one more period. */
   #over(host: Host, { bot, heldMs, waitedMs }: Seen): void {
     const forMs = heldMs + this.#lookMs;
     if (bot === null || heldMs === 0 || forMs < this.#slowMs) return;

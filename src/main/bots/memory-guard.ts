@@ -28,16 +28,16 @@ export function letHostsCollectGarbage(): void {
   setFlagsFromString('--expose-gc');
 }
 
-/** Why a host is ended that exceeds its limit. */
+/** The reason why a host is ended: it exceeds its limit. */
 export class OutOfMemory extends Error {
   readonly code = 'ERR_WORKER_OUT_OF_MEMORY';
-  /** Its loop did not turn meanwhile. Then the bot whose code ran last has allocated it. */
+  /** The host's loop did not turn meanwhile, so the bot whose code ran last has allocated the memory. */
   readonly wasBlocked: boolean;
 
   constructor(message: string, wasBlocked: boolean) {
     super(message);
     this.wasBlocked = wasBlocked;
-    // It would be the stack of main.
+    // The stack would be that of main.
     delete this.stack;
   }
 }
@@ -49,7 +49,7 @@ interface LastBeat {
   at: number;
   /** Bytes that the process used. */
   used: number;
-  /** The part of that which no host had reported. */
+  /** The part of these bytes that no host had reported. */
   unexplained: number;
 }
 
@@ -70,11 +70,11 @@ export class MemoryGuard {
     this.watch();
   }
 
-  /** A host is awake. */
+  /** To be called when a host is awake. */
   watch(): void {
     if (this.#isStopped) return;
     this.#timer ??= setInterval(() => this.#check(), CHECK_MS);
-    // What the process uses before the host's code runs.
+    // Measures what the process uses before the host's code runs.
     this.#check();
   }
 
@@ -97,7 +97,7 @@ export class MemoryGuard {
       if (host.isLost || host.state === 'stuck') continue;
       const { beats, isAsleep } = host;
       if (!isAsleep) isAnyAwake = true;
-      // It is only starting, after others: the first thing that it does is to beat.
+      // A host that is starting beats first of all, so it has used nothing yet.
       if (beats === 0) continue;
       const used = host.heap?.used ?? 0;
       const last = this.#lastBeats.get(host);
@@ -110,17 +110,17 @@ export class MemoryGuard {
         if (used > this.#limit) this.#end(host, `it used ${inMb(used)}`, false);
         continue;
       }
-      // The growth of the service is not its own.
+      // The growth of the service says nothing about a process.
       if (host.isolation === 'process') continue;
       // Other hosts may have grown meanwhile, or have freed memory.
       const grown = Math.min(processUsed - last.used, unexplained - last.unexplained);
       const isOver = used + grown > this.#limit + this.#slack && at - last.at >= SILENT_MS;
-      // Of several it is the one that fell silent last.
+      // Of several silent hosts, the one that fell silent last is ended.
       if (isOver && (!silent || last.at > silent.since)) {
         silent = { host, since: last.at, bytes: grown };
       }
     }
-    // The memory of one that is still exiting is not attributed to the others.
+    // The memory of a host that is still exiting is not attributed to the others.
     const isWaiting = this.#ended && hosts.includes(this.#ended.host) && at < this.#ended.until;
     if (silent && !isWaiting) {
       const { host, since, bytes } = silent;

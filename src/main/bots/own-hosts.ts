@@ -15,7 +15,7 @@ export class OwnHosts {
   }
 
   /**
-   * Whether a request may have one more. @param wanted how many its bots are to have already.
+   * Checks whether a request may have one more host. @param wanted how many its bots are to have already.
    * @param held of a limited token: how many of these have bots that it reaches.
    * @throws NoPlace at the limit. @throws DroverError `forbidden` above the share of a limited token.
    */
@@ -30,8 +30,8 @@ export class OwnHosts {
   }
 
   /**
-   * Whether a suspect may have one. All suspects together have a half of what requests leave: bots that hang on purpose do not take
-   * the last. @throws NoPlace
+   * Checks whether a suspect may have a host. All suspects together get half of what requests leave, so that bots that hang on
+   * purpose do not take the last one. @throws NoPlace
    */
   admitSuspect(): void {
     let suspects = 0;

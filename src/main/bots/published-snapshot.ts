@@ -7,7 +7,7 @@ import { logItem, type ServiceEvents, sessionItem } from '../threads/service-eve
 
 export class PublishedSnapshot {
   readonly #events: ServiceEvents;
-  /** While the bot runs its host knows better of `status`, `since_ms` and `data`. */
+  /** While the bot runs, its host owns `status`, `since_ms` and `data`. */
   readonly #snapshot: BotSnapshot;
   #isPublished = false;
 
@@ -57,7 +57,7 @@ export class PublishedSnapshot {
     await this.#events.publish(sessionItem(this.#snapshot.id, { ...this.#term, ...patch }));
   }
 
-  /** In a cluster each event says of which term it is: another node may have the bot by now. */
+  /** In a cluster each event has its term, because another node may have the bot by now. */
   get #term(): Partial<BotSnapshot> {
     const { term } = this.#snapshot;
     return term === undefined ? {} : { term };

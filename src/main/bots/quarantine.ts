@@ -23,7 +23,7 @@ export class Quarantine {
   readonly #suspicions = new Map<string, Suspicion>();
 
   /**
-   * A host was lost, and the bot is not known.
+   * To be called when a host was lost and no bot is known to be the cause.
    * @param bots those that ran there. @param now in ms. @returns how many of them are quarantined.
    */
   lost(bots: readonly string[], now: number): number {
@@ -46,7 +46,7 @@ export class Quarantine {
     return found && found.at > now - REMEMBER_MS ? found.group : undefined;
   }
 
-  /** The cause is known. */
+  /** To be called when the cause is known. */
   forget(id: string): void {
     this.#suspicions.delete(id);
   }

@@ -16,7 +16,7 @@ export interface JudgedBot {
 export interface QuotaActions<Host> {
   /** Undefined for a bot that does not run. */
   bot(id: string): JudgedBot | undefined;
-  /** A line of the bot. */
+  /** Writes a line of the bot. */
   warn(id: string, line: string): void;
   /** Moves the bot to its own host; stops it when it has one already, or there is no room for one. */
   exceeded(id: string, host: Host, reason: string): void;
@@ -29,7 +29,7 @@ export class Quotas<Host> {
   readonly #service: Quota;
   readonly #actions: QuotaActions<Host>;
   readonly #now: () => number;
-  /** When a bot was named for what. Bounded by the bots that were within NAME_EVERY_MS. */
+  /** When a bot was named, by figure. Bounded by the bots that were named within NAME_EVERY_MS. */
   readonly #namedAt = new Map<string, Map<UsageName, number>>();
 
   /** @param service for what the quota of a bot does not name. @param now a monotonic clock in ms. */
@@ -68,7 +68,7 @@ export class Quotas<Host> {
     if (soft.length > 0) {
       this.#actions.warn(id, `used more than its quota in ${seconds} s: ${soft.join(', ')}`);
     }
-    // What it does when it starts is not what it does: it is judged for whole windows.
+    // A start costs more than the rest of a run, so a bot is judged for whole windows only.
     if (hard.length > 0 && bot.ranMs >= ms) {
       const reason = `it used more than its hard quota in ${seconds} s: ${hard.join(', ')}`;
       this.#actions.exceeded(id, host, reason);

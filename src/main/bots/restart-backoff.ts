@@ -47,7 +47,7 @@ export class RestartBackoff {
     this.#random = random;
   }
 
-  /** For a start by the operator. */
+  /** Forgets earlier restarts, for a start by the operator. */
   reset(): void {
     this.#restarts = [];
     this.#streak = 0;
@@ -75,7 +75,7 @@ export class RestartBackoff {
     return { type: 'giveUp', reason, limit: true };
   }
 
-  /** After an end that counts. @param ranMs how long the run lasted that ended at `now`. */
+  /** Decides after an end that counts. @param ranMs how long the run lasted that ended at `now`. */
   next(policy: RestartPolicy, now: number, ranMs: number): RestartDecision {
     if (ranMs >= policy.healthy_ms) this.#streak = 0;
     const { max_restarts: limit } = policy;

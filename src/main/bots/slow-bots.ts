@@ -3,11 +3,11 @@
 
 import type { HostThread } from '../threads/host-thread.js';
 
-/** What it does about them. */
+/** Actions against slow bots. */
 export interface SlowBotActions {
-  /** A line of the service: those who may see only other bots must not learn of it. */
+  /** Writes a line of the service: callers that see only other bots must not learn of it. */
   warn(line: string): void;
-  /** A line of the bot. */
+  /** Writes a line of the bot. */
   warnBot(id: string, line: string): void;
   /** Gives the bot its own host, unless it has one or there can be no more. */
   isolate(id: string, host: HostThread, reason: string): void;
@@ -21,7 +21,7 @@ interface Hold {
 interface SlowBot {
   /** Within the window, oldest first. Bounded: a host can be held no more often than the window has holds. */
   holds: Hold[];
-  /** When it was named, and what it has done since. */
+  /** When the bot was named, and its holds since then. */
   namedAt: number;
   since: number;
   longestMs: number;
@@ -33,7 +33,7 @@ const WINDOW_MS = 5 * 60_000;
 const MIN_HOLDS = 3;
 /** A bot is named once in this time, in ms. */
 const NAME_EVERY_MS = 60_000;
-/** Lines of the service in that time. What exceeds them is counted, and told with the next. */
+/** Lines of the service in that time. Further ones are counted, and the next line has the number. */
 const MAX_LINES = 20;
 
 export class SlowBots {

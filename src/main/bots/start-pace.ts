@@ -8,16 +8,16 @@ export interface StartLimits {
   byKind: Readonly<Record<string, number>>;
 }
 
-/** Who asked for a start: an operator for one bot, which comes before those that start together. */
+/** A start of one bot, which an operator asked for, comes before starts of many. */
 export type Lane = 'one' | 'many';
 
 /** A bot in the queue. */
 export interface QueueEntry {
-  /** How many bots start before it, as far as is known now. */
+  /** How many bots start before this one, as far as is known now. */
   ahead: number;
   /** When its turn is, in ms from now, as far as is known now. */
   waitMs: number;
-  /** The setting that makes it wait. */
+  /** The setting that makes the bot wait. */
   setting: string;
   /** Gives up the place. Does nothing after its turn. */
   leave(): void;
@@ -26,7 +26,7 @@ export interface QueueEntry {
 interface Waiting {
   lane: Lane;
   order: number;
-  /** It is its turn. */
+  /** Called when it is the bot's turn. */
   go(): void;
 }
 
@@ -84,7 +84,7 @@ class KindQueue {
 export class StartPace {
   readonly #total: Rate | undefined;
   readonly #byKind: Readonly<Record<string, number>>;
-  /** Of every kind that is limited or has waited. Bounded by the number of kinds. */
+  /** By kind, for each that is limited or has waited. Bounded by the number of kinds. */
   readonly #queues = new Map<string, KindQueue>();
   readonly #now: () => number;
   #order = 0;

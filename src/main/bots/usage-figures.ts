@@ -3,7 +3,7 @@
 import type { BotUsage } from '../../shared/contract/events.js';
 import { USAGE_NAMES, type UsageName } from '../../shared/contract/usage.js';
 
-/** Of one bot, in one window. */
+/** The usage of one bot in one window. */
 export interface Sums {
   cpuMs: number;
   lines: number;
@@ -18,7 +18,7 @@ const NOTABLE: Readonly<Record<UsageName, number>> = {
   bytes_per_second: 1024,
   connections: 1,
 };
-/** The same as a share of what is shown. */
+/** Changes below this share of what is shown wait too. */
 const NOTABLE_SHARE = 0.2;
 
 /**

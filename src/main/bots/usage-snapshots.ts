@@ -3,7 +3,7 @@
 import type { BotSnapshot, BotUsage } from '../../shared/contract/events.js';
 import { isNotable } from './usage-figures.js';
 
-/** What is shown of a bot. */
+/** The usage that is shown of a bot. */
 export type ShownUsage = Pick<BotSnapshot, 'usage' | 'over_quota'>;
 
 export interface BotWithUsage extends ShownUsage {
@@ -11,7 +11,7 @@ export interface BotWithUsage extends ShownUsage {
 }
 
 export interface UsageSnapshotActions {
-  /** What its snapshot has; undefined for a bot that does not run. */
+  /** The usage in its snapshot; undefined for a bot that does not run. */
   shown(id: string): ShownUsage | undefined;
   /** Publishes a `session` event. */
   publish(bot: BotWithUsage): void;
@@ -19,7 +19,7 @@ export interface UsageSnapshotActions {
 
 /** A bot has at most one event for it in this time, in ms. */
 const EVERY_MS = 10_000;
-/** Events at once. Of more bots those come first that use most of a processor; the others follow with the next windows. */
+/** Events at once. The bots that use most of a processor come first; the others follow with the next windows. */
 const MAX_AT_ONCE = 1000;
 
 export class UsageSnapshots {

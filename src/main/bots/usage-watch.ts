@@ -37,7 +37,7 @@ export class UsageWatch {
     this.#usage.report(host, report);
   }
 
-  /** The host ends or is lost. */
+  /** To be called when the host ends or is lost. */
   forget(host: HostThread): void {
     this.#usage.forget(host);
   }

@@ -8,7 +8,7 @@ import { runUses, type UsageReport } from '../../shared/contract/usage.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { isUsed, type Sums, usageOf } from './usage-figures.js';
 
-/** What it needs to know of a host. */
+/** The part of a host that usage needs. */
 export type MeasuredHost = Pick<
   HostThread,
   'isAsleep' | 'isLost' | 'beats' | 'heap' | 'onlyBot' | 'botOf'
@@ -37,9 +37,9 @@ interface Window {
   /** By bot. */
   sums: Map<string, Sums>;
   connections: Map<string, number>;
-  /** Of child processes. */
+  /** Memory of child processes, by bot. */
   memory: Map<string, number>;
-  /** Of the last window, of bots that used something. */
+  /** Usage in the last window, of bots that used something. */
   last: Map<string, BotUsage>;
   timer: NodeJS.Timeout | undefined;
   /** Of the host when the timer found that the window is overdue; null before. */
@@ -52,7 +52,7 @@ const LATE_MS = 2000;
 export class Usage<Host extends MeasuredHost> {
   readonly #options: UsageOptions<Host>;
   readonly #now: () => number;
-  /** Of hosts whose bots have used something, until they are gone. */
+  /** By host, for hosts whose bots have used something, until they are gone. */
   readonly #windows = new Map<Host, Window>();
   #isStopped = false;
 
@@ -88,7 +88,7 @@ export class Usage<Host extends MeasuredHost> {
     for (const { last } of this.#windows.values()) yield* last;
   }
 
-  /** The host ends or is lost, with its bots. */
+  /** To be called when the host ends or is lost, with its bots. */
   forget(host: Host): void {
     clearTimeout(this.#windows.get(host)?.timer);
     this.#windows.delete(host);
@@ -127,7 +127,7 @@ export class Usage<Host extends MeasuredHost> {
 
   #overdue(host: Host, window: Window): void {
     const { isAsleep, beats } = host;
-    // While the code of a bot holds its loop it does not beat. It reports when that is over, or it is lost.
+    // A host does not beat while the code of a bot holds its loop. It reports when that is over, or is lost.
     if (!isAsleep && (window.beats === null || window.beats === beats)) {
       window.beats = beats;
       this.#arm(host, window, LATE_MS);
@@ -148,7 +148,7 @@ export class Usage<Host extends MeasuredHost> {
     window.last = new Map();
     const uses: WindowUse[] = [];
     for (const id of ids) {
-      // It has left meanwhile.
+      // The bot has left meanwhile.
       if (!this.#options.isOn(id, host)) continue;
       const heapBytes = id === onlyBot ? (host.heap?.used ?? null) : null;
       const ofChildren = window.memory.get(id);
@@ -166,7 +166,7 @@ export class Usage<Host extends MeasuredHost> {
     clearTimeout(window.timer);
     window.timer = undefined;
     const isAwaited = this.#options.ended(host, uses, ms);
-    // One more, in which it shows that they use nothing now.
+    // One more window shows that the bots use nothing now.
     if (wasUsed || isAwaited) this.#arm(host, window, this.#options.windowMs + LATE_MS);
   }
 }

@@ -1,13 +1,13 @@
 // Runs in main. Owns the watch over the heartbeats of threads: of the bot hosts, and (src/main/service/service-watch.ts) of the service's own.
-// That over the hosts has a timer only while a host is awake: a host says so before its code runs.
+// The watch over the hosts has a timer only while a host is awake. A host says so before its code runs.
 
-/** What it needs to know of a thread. */
+/** The part of a thread that is watched. */
 export interface Beating {
-  /** It has nothing to do. */
+  /** The thread has nothing to do. */
   readonly isAsleep: boolean;
   /** Does not change while the thread's loop does not turn. */
   readonly beats: number;
-  /** How long it has waited for a processor since its start, in ms; absent when that does not count. */
+  /** How long the thread has waited for a processor since its start, in ms; absent when that does not count. */
   readonly waitedMs?: number;
 }
 
@@ -21,7 +21,7 @@ interface Seen {
   beats: number;
   since: number;
   forgiven: number;
-  /** What it had waited at the first check without a beat. */
+  /** How long the thread had waited for a processor at the first check without a beat, in ms. */
   waitedMs: number | undefined;
 }
 
@@ -56,7 +56,7 @@ export class Watchdog<Thread extends Beating> {
     this.watch();
   }
 
-  /** A thread is awake. */
+  /** To be called when a thread is awake. */
   watch(): void {
     if (this.#timer !== undefined || this.#isStopped) return;
     this.#checkedAt = performance.now();
@@ -64,7 +64,7 @@ export class Watchdog<Thread extends Beating> {
     this.#check();
   }
 
-  /** It could not be ended: it is reported again if it hangs for so long once more. */
+  /** To be called for a thread that could not be ended: it is reported again if it hangs for so long once more. */
   again(thread: Thread): void {
     this.#reported.delete(thread);
     this.#seen.delete(thread);
@@ -96,7 +96,7 @@ export class Watchdog<Thread extends Beating> {
       seen.since = Math.min(now, seen.since + forgiven);
       seen.waitedMs ??= thread.waitedMs;
       if (this.#ownMs(thread, seen, now) < this.#hangMs || this.#reported.has(thread)) continue;
-      // A debugger may have stopped it at a breakpoint.
+      // A debugger may have stopped the thread at a breakpoint.
       if (isDebugged()) continue;
       this.#reported.add(thread);
       this.#hung(thread, Math.round(now - seen.since));

@@ -24,10 +24,10 @@ const IDLE: EventLoopUtilization = { active: 0, idle: 0, utilization: 0 };
  */
 export type Restore = (broadcaster: BroadcasterPeer, reason: string) => Promise<void>;
 
-/** What is told about the thread. */
+/** Who is notified of what happens to the thread. */
 export interface BroadcasterListener {
   restore: Restore;
-  /** Its loop was blocked. */
+  /** Called when the broadcaster's event loop was blocked. */
   slow: LoopEvents['slow'];
 }
 

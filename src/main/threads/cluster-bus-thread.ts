@@ -28,7 +28,7 @@ export interface ClusterBusOptions
   start: Omit<ClusterBusStart, 'figures'>;
   /** A channel to the node's journal; undefined when there is none. */
   journal: (reader: number) => MessagePort | undefined;
-  /** Its loop was blocked. */
+  /** Called when the event loop of the bus was blocked. */
   slow: LoopEvents['slow'];
 }
 
@@ -97,7 +97,7 @@ export class ClusterBusThread implements Bus {
     return { stream: stream.port2, history: history.port2 };
   }
 
-  /** Gives another reader of the ring its channel: BroadcasterFrontMethods. */
+  /** Gives another reader of the ring, such as the rules, its channel (BroadcasterFrontMethods). */
   attachReader(front: number, port: MessagePort): void {
     if (this.#thread.isAlive)
       this.#thread.peer.tell('attachFront', { front, stream: port }, [port]);

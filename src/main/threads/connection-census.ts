@@ -21,7 +21,7 @@ export interface CensusOptions {
   port: number;
   /** Most connections of one address. */
   limit: number;
-  /** Proxies, whose connections are not counted. */
+  /** Trusted proxies. Their connections are not counted. */
   trusted: Networks;
   /** Open connections of all addresses. */
   open: () => number;
@@ -49,7 +49,7 @@ export class ConnectionCensus {
   }
 
   async #resolveHost(): Promise<void> {
-    // Not imported: with uWebSockets.js there is no census.
+    // Loaded here, because most services take no census.
     const { lookup } = process.getBuiltinModule('node:dns/promises');
     const found = await lookup(this.#options.host, { all: true }).catch(() => []);
     const own = found.map(({ address }) => exactAddress(addressBytes(address)));
@@ -79,7 +79,7 @@ export class ConnectionCensus {
     );
     const hadCrowd = this.#hasCrowd;
     this.#hasCrowd = crowded.full.length > 0;
-    // Repeated each time, for fronts that have started since.
+    // Told each time, because a front may have started since.
     if (this.#hasCrowd || hadCrowd) report(crowded);
   }
 }

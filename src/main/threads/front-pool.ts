@@ -60,7 +60,7 @@ export class FrontPool {
   #census: ConnectionCensus | undefined;
   #cluster: FrontCluster | undefined;
   #clusterState: ClusterStreamState | undefined;
-  /** What every front is to use. */
+  /** The certificate and key that every front is to use. */
   #tls: TlsSnapshot;
 
   constructor(parts: FrontPoolParts) {
@@ -79,7 +79,7 @@ export class FrontPool {
    */
   async start(service: FrontService): Promise<Bound> {
     const { max_header_bytes } = this.#parts.common.config.http;
-    // uWebSockets.js reads it from the process's environment when its binary is loaded; a thread's environment is a copy.
+    // uWebSockets.js reads the limit from the environment of the process when its binary is loaded. That of a thread is a copy.
     process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(max_header_bytes);
     const bound = await this.#add(0, service).start();
     this.#port = bound.port;
@@ -96,7 +96,7 @@ export class FrontPool {
   }
 
   /**
-   * Has all fronts use what the files of certificate and key hold now, or none.
+   * Makes all fronts use what the files of certificate and key hold now, or none.
    * @throws Error that says in one line what happened.
    */
   async changeTls(): Promise<void> {
@@ -127,7 +127,7 @@ export class FrontPool {
     return this.#fronts.flatMap((front, number) => {
       const { peer } = front;
       if (!peer || front.tls === next) return [];
-      // One that exits needs none; its replacement starts with the snapshot of that time.
+      // A front that exits needs no certificate; its replacement starts with the snapshot of that time.
       const step = async (task: () => Promise<void>): Promise<void> => {
         try {
           await task();
@@ -154,7 +154,7 @@ export class FrontPool {
 
   /** Resolves when every front accepts the token. */
   async addToken(token: TokenRecord): Promise<void> {
-    // A front that exits accepts nothing any more; its replacement starts with all tokens.
+    // The replacement of a front that exits starts with all tokens.
     await this.#each((peer) => peer.call('addToken', { token }).catch(() => {}));
   }
 
@@ -171,14 +171,14 @@ export class FrontPool {
 
   /**
    * Shows the stream of the cluster, in place of one that was shown before: to the fronts that there are, and to each later one.
-   * Resolves when it is what clients get.
+   * Resolves when clients get the new stream.
    */
   async attachCluster(cluster: FrontCluster): Promise<void> {
     this.#cluster = cluster;
     await Promise.all(this.#fronts.map((front) => front.reattachCluster()));
   }
 
-  /** There is no stream of the cluster any more. */
+  /** To be called when the stream of the cluster is gone. */
   detachCluster(): void {
     this.#cluster = undefined;
     for (const { peer } of this.#fronts) peer?.tell('detachCluster', null);
@@ -190,7 +190,7 @@ export class FrontPool {
     for (const { peer } of this.#fronts) peer?.tell('clusterState', state);
   }
 
-  /** A bot host ends or is lost: the fronts have no channel to it any more. Another may get its number. */
+  /** To be called when a bot host ends or is lost: the fronts close their channels to it, and another host may get its number. */
   detachHost(host: number): void {
     for (const { peer } of this.#fronts) peer?.tell('detachHost', { host });
   }
@@ -213,7 +213,7 @@ export class FrontPool {
     this.#fronts[front]?.peer?.tell('drill', null);
   }
 
-  /** For the watch over their loops, each with its name in the metrics. */
+  /** The threads, for the watch over their event loops, each with its name in the metrics. */
   turning(): { name: string; thread: Turning }[] {
     return this.#fronts.map(({ turning }, number) => ({ name: nameOf(number), thread: turning }));
   }

@@ -33,9 +33,9 @@ export type FrontPeer = Rpc<ControlMethods, FrontMethods>;
 
 export interface FrontThreadOptions {
   front: number;
-  /** What a front is started with now. */
+  /** Start data of a front that starts now. */
   startData: () => FrontStart;
-  /** What a front is to use for TLS now. */
+  /** The certificate and key that a front is to use now. */
   tls: () => TlsSnapshot;
   /** Where to listen. `isShared` lets other fronts listen there too. */
   address: () => { host: string; port: number; isShared: boolean };
@@ -43,7 +43,7 @@ export interface FrontThreadOptions {
   journal: JournalThread;
   /** The stream of the cluster, if there is one now. */
   cluster: () => FrontCluster | undefined;
-  /** How it stands, if that is known. */
+  /** The state of the cluster's stream, if it is known. */
   clusterState: () => ClusterStreamState | undefined;
   control: Serves<ControlMethods>;
   /** Frees what a front that has exited held in shared memory. */
@@ -53,7 +53,7 @@ export interface FrontThreadOptions {
 }
 
 export class FrontThread {
-  /** What its present thread uses. */
+  /** The certificate and key that the present thread uses. */
   tls: TlsSnapshot;
   readonly #options: FrontThreadOptions;
   readonly #thread: SupervisedThread<ControlMethods, FrontMethods>;
@@ -86,7 +86,7 @@ export class FrontThread {
         this.#started.resolve();
       },
       notReady: (peer, { reason, isRepeated }) => {
-        // What prevents it (a port, a certificate) may be repaired: it is tried until it works.
+        // The operator may repair what prevents a start (a port, a certificate), so it is tried again.
         if (!isRepeated) {
           report(`front ${front} could not be restarted: ${this.tls.named(reason)}`);
         }
@@ -111,7 +111,7 @@ export class FrontThread {
     return this.#thread.isAlive ? this.#thread.peer : undefined;
   }
 
-  /** Resolves when the present thread listens, or will not. */
+  /** Resolves when the present thread listens, or cannot. */
   get started(): Promise<void> {
     return this.#started.promise;
   }
@@ -151,9 +151,9 @@ export class FrontThread {
   async #listen(peer: FrontPeer, isReplacement: boolean): Promise<void> {
     const { front, broadcaster, address, report } = this.#options;
     this.#attachJournal(peer);
-    // One that is not restored yet knows no bots. The restore attaches all fronts that exist by then.
+    // A broadcaster that is not restored yet knows no bots. Its restore attaches all fronts that exist by then.
     await this.#attach(peer, await broadcaster.ready);
-    // Otherwise its first clients would get the node's own stream, and soon have to reconnect.
+    // Without this wait the first clients would get the node's own stream and have to reconnect soon.
     await withTimeout(this.#attachCluster(peer), CLUSTER_MS, () => {});
     if (this.#isClosing) throw new DroverError('unavailable');
     const { host, port, isShared } = address();
@@ -172,7 +172,7 @@ export class FrontThread {
   }
 
   async #attach(peer: FrontPeer, broadcaster: BroadcasterPeer): Promise<void> {
-    // The front keeps the last channel that it was given: it must not be a late one to a lost broadcaster.
+    // The front keeps the last channel that it gets, which must not lead to a broadcaster that was lost meanwhile.
     if (broadcaster !== this.#options.broadcaster.peer) return;
     const { port1, port2 } = new MessageChannel();
     const { front } = this.#options;

@@ -10,9 +10,9 @@ export type HostState =
   | 'retiring'
   /** Its loop does not turn. It is examined, then killed. */
   | 'stuck'
-  /** Was asked to end. */
+  /** It was asked to end. */
   | 'ending'
-  /** Was lost with all its bots. Its thread may still be exiting. */
+  /** It was lost with all its bots. Its thread may still be exiting. */
   | 'lost'
   /** Its thread no longer exists. */
   | 'gone';
@@ -27,7 +27,7 @@ export type HostEvent =
   | 'overdue'
   /** The watchdog has seen no heartbeat for `watchdog.hang_ms`. */
   | 'hang'
-  /** A limit has passed: to move its bots, or to end. */
+  /** The time has passed in which its bots had to move, or it had to end. */
   | 'deadline'
   /** The service shuts down. */
   | 'stop'
@@ -36,7 +36,7 @@ export type HostEvent =
   | 'exit';
 
 export type HostEffect =
-  /** Resume those who wait for a shared host. */
+  /** Resume the bots that wait for a shared host. */
   | 'offer'
   /** Report the run that does not end, have the bots moved, and set a deadline for that. */
   | 'retire'
@@ -49,12 +49,12 @@ export type HostEffect =
   | 'reportLoss'
   /** Start a host with the same number, if that is one of the shared numbers. */
   | 'replace'
-  /** The same when the thread has exited. */
+  /** Start a host with the same number once the thread has exited. */
   | 'replaceAfterExit';
 
 export interface HostTransition {
   readonly to: HostState;
-  /** In this order. */
+  /** Carried out in this order. */
   readonly effects: readonly HostEffect[];
 }
 

@@ -8,7 +8,7 @@ import type { ThreadHandle } from './thread-source.js';
 
 export interface HostLink extends ThreadHandle {
   readonly isolation: Isolation;
-  /** Where its code is; undefined when it does not answer within the time: it is in native code. */
+  /** The stack of the host; undefined when it does not answer within the time, because it is in native code. */
   capture(withinMs: number): Promise<Captured | undefined>;
   /** How long its thread has waited for a processor since its start, in ms. @param thread its id, as the host says. */
   waitedMs(thread: number): number;
@@ -22,7 +22,7 @@ export interface LinkOptions {
   transferList: MessagePort[];
   /** Main's end of the channel for its Rpc. */
   port: MessagePort;
-  /** It has failed outside of its task. */
+  /** Called when the host has failed outside of its task. */
   failed: (error: Error) => void;
 }
 

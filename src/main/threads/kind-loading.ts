@@ -16,7 +16,7 @@ export class KindBrokeHost extends Error {
 /** A host that hangs or has ended while several modules were loaded. To find out which one it was, they are loaded in turn. */
 export class KindUnclear extends Error {}
 
-/** What a host does for the kinds. */
+/** The host that loads the kinds. */
 export interface LoadingHost {
   /** Rejects when the host is lost. */
   load(module: string): Promise<LoadedKinds>;

@@ -1,4 +1,4 @@
-// Runs in main. Owns the list of commands of one bot host that are shown no more; the host writes the commands.
+// Runs in main. Owns the list of the last commands of a bot host that are hidden. The host writes the commands.
 
 import type { CommandLog } from '../../shared/memory/command-log.js';
 

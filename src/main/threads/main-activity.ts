@@ -7,7 +7,7 @@ export function watchMessages(next: () => void): void {
   listener = next;
 }
 
-/** A message of a thread has come. */
+/** To be called for each message of a thread. */
 export function noteMessage(): void {
   listener();
 }

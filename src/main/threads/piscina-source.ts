@@ -24,14 +24,14 @@ export function startPiscinaTask<Task>(options: PiscinaOptions<Task>): ThreadHan
     maxThreads: 1,
     concurrentTasksPerWorker: 1,
     idleTimeout: Number.POSITIVE_INFINITY,
-    // Its default may put a thread to sleep in Atomics.wait between two tasks.
+    // By default piscina may put a thread to sleep in Atomics.wait between two tasks.
     atomics: 'disabled',
     resourceLimits: { maxOldGenerationSizeMb },
   });
   const ended = new Deferred<Error | undefined>();
   const exited = new Deferred();
   let isTerminated = false;
-  // An error that comes when the task has ended already. Without a listener it would be thrown in main.
+  // An error may come when the task has ended already. Without a listener it would be thrown in main.
   piscina.on('error', (thrown: unknown) => {
     const error = toError(thrown);
     options.failed(error);

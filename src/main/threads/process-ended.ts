@@ -6,9 +6,9 @@ const OUT_OF_MEMORY =
 
 /** A bot host process has ended, and was not asked to. */
 export class ProcessEnded extends Error {
-  /** As of a thread that is out of memory. */
+  /** Set for a process that was out of memory, as for a thread. */
   readonly code: string | undefined;
-  /** What an incident report shows. */
+  /** The end of the process, for the incident report. */
   readonly exit: { code: number | null; signal: string | null };
   /** The last lines of its standard error, oldest first. */
   readonly stderr: readonly string[];
@@ -30,7 +30,7 @@ export class ProcessEnded extends Error {
     this.exit = { code, signal };
     this.stderr = stderr;
     this.isOwn = failure !== null && !failure.isFault;
-    // It would be the stack of main.
+    // The stack would be that of main.
     if (failure?.stack) this.stack = failure.stack;
     else delete this.stack;
   }

@@ -1,4 +1,4 @@
-// Runs in main. Owns the control groups of bot host processes, and knows what the system can hold such a process to.
+// Runs in main. Owns the control groups of bot host processes, and knows which limits the system can set for them.
 //
 // Linux has two ways. A control group (cgroup v2) limits memory and CPU of a process and of all that it starts, but only who was
 // given a group may divide it: systemd does so with Delegate=. Without one the limit of memory is RLIMIT_DATA, which the process
@@ -18,17 +18,17 @@ import { messageOf } from '../../shared/errors.js';
 import type { SystemLimits } from '../../shared/pipe/messages.js';
 
 const MB = 2 ** 20;
-/** What a process may have beyond hosts.max_heap_mb by default, in MB: the memory guard, which can say why, comes before. */
+/** Memory beyond hosts.max_heap_mb that a process may have by default, in MB. The memory guard, which can say why, acts below it. */
 const BEYOND_HEAP_MB = 512;
 /** Length of a period of the limit of CPU, in µs. */
 const PERIOD_US = 100_000;
 /** The group of the service itself: a group that is divided has no processes itself. */
 const OWN_GROUP = 'service';
 const HOST_GROUP = /^host-\d+$/;
-/** Processes that the service starts meanwhile are moved in another pass. */
+/** Passes in which processes are moved: the service may start some meanwhile. */
 const MOVES = 10;
 
-/** What this machine can limit, and by what. */
+/** The limits that this machine can set, and by which means. */
 export interface LimitSupport {
   memory: 'cgroup' | 'rlimit' | null;
   cpu: 'cgroup' | null;
@@ -153,7 +153,7 @@ export interface LimitOptions {
   memoryMb: number | null;
   /** hosts.process_cpu */
   cpu: number | null;
-  /** An operator should know. */
+  /** Called with a line that an operator should know. */
   warn(line: string): void;
 }
 
@@ -177,7 +177,7 @@ export class ProcessLimits {
     return (memoryMb ?? maxHeapMb + BEYOND_HEAP_MB) * MB;
   }
 
-  /** For a process that starts. @param link its number, which no other has. */
+  /** @returns the limits of a process that starts. @param link the number of the process, which no other has. */
   start(link: number): SystemLimits {
     const { memory, group } = this.#prepared();
     const { memoryBytes } = this;
@@ -201,14 +201,14 @@ export class ProcessLimits {
     }
   }
 
-  /** The process is gone. @returns whether the system has ended something there for want of memory. */
+  /** To be called when the process is gone. @returns whether the system has ended a process of its group for want of memory. */
   ended({ cgroup }: SystemLimits): boolean {
     if (cgroup === null) return false;
     try {
       // Also what has left its process group.
       writeFileSync(join(cgroup, 'cgroup.kill'), '1');
     } catch {
-      // Before Linux 5.14.
+      // Linux before 5.14 has no cgroup.kill.
     }
     const wasShort = hasKilled(cgroup);
     this.#left.add(cgroup);
@@ -216,7 +216,7 @@ export class ProcessLimits {
     return wasShort;
   }
 
-  /** After the last process. */
+  /** To be called after the last process. */
   close(): void {
     this.#removeLeft();
   }
@@ -225,10 +225,10 @@ export class ProcessLimits {
     const { memory, cpu } = this.#prepared();
     if (memory === 'cgroup') {
       writeFileSync(join(cgroup, 'memory.max'), `${this.memoryBytes}`);
-      // The process as a whole: a part of it may be what answers for the rest.
+      // The whole group ends, because a part of it may be what answers for the rest.
       writeFileSync(join(cgroup, 'memory.oom.group'), '1');
       try {
-        // Otherwise it would continue in swap space, and slow everything down.
+        // In swap space the process would continue and slow everything down.
         writeFileSync(join(cgroup, 'memory.swap.max'), '0');
       } catch {
         // A system without swap space.
@@ -240,7 +240,7 @@ export class ProcessLimits {
     }
   }
 
-  /** Divides the group of the service, with the first process. */
+  /** Divides the group of the service when the first process starts. */
   #prepared(): LimitSupport {
     // Another process in the group, such as a check of health in a container, may be gone with the next.
     if (!this.#support?.group) this.#support = this.#prepare();
@@ -303,17 +303,17 @@ function hasKilled(cgroup: string): boolean {
   try {
     return /^oom_kill [1-9]/m.test(read(cgroup, 'memory.events'));
   } catch {
-    // Without the controller of memory.
+    // The group has no controller of memory.
     return false;
   }
 }
 
-/** Of a service that was killed. */
+/** Removes groups that a killed service has left. */
 function removeGroup(dir: string): void {
   try {
     rmdirSync(dir);
   } catch {
-    // It still has processes, and its number gets no group.
+    // The group still has processes, so its number is not used.
   }
 }
 
@@ -321,7 +321,7 @@ function moveProcess(pid: number, dir: string): void {
   try {
     writeFileSync(join(dir, 'cgroup.procs'), `${pid}`);
   } catch (thrown) {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
     if ((thrown as NodeJS.ErrnoException).code !== 'ESRCH') throw thrown;
   }
 }

@@ -85,7 +85,7 @@ export class ProcessLinks {
     };
   };
 
-  /** The node's lease was renewed, or has ended. Its cells are in shared memory, which processes do not have. */
+  /** To be called when the node's lease was renewed or has ended: processes do not see the shared memory that says so. */
   leaseChanged(): void {
     if (this.#relay?.isAlive) this.#relay.peer.tell('leaseChanged', null);
   }
@@ -128,7 +128,7 @@ export class ProcessLinks {
     return relay;
   }
 
-  /** Its processes end when their pipes are closed. Their bots may start elsewhere at once, so they are not waited for. */
+  /** The processes of a lost relay end when their pipes close. Nobody waits for that: their bots may start elsewhere at once. */
   #lost(relay: Relay, error: Error | undefined): void {
     const message = `its relay was lost: ${error ? messageOf(error) : 'its thread has ended'}`;
     for (const [number, link] of this.#links) {
@@ -146,6 +146,6 @@ function killGroup(pid: number | undefined): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It is gone already.
+    // The process is gone already.
   }
 }

@@ -24,16 +24,16 @@ const MAX_RESTART_MS = 60_000;
 interface WatchedStream {
   start: RulesStart;
   attach: AttachReader;
-  /** For its head only: the thread reads. */
+  /** Only its head is read here; the thread reads the frames. */
   ring: Pick<RingReader, 'head'>;
 }
 
-/** What is told about the rules, and asked. */
+/** Who has the rules: is asked for them, and notified of what happens to them. */
 export interface RulesListener {
-  /** What it is to look at, when one has to begin. */
+  /** The rules that a thread which begins is to watch. */
   readonly watched: WatchedRule[];
   changed: (reports: RuleReport[]) => void;
-  /** It has seen an alert on the stream. */
+  /** The thread has seen an alert on the stream. */
   alerted: (event: AlertEvent) => void;
   lost: (frames: number) => void;
   threadLost: (reason: string) => void;
@@ -66,7 +66,7 @@ export class RulesThread {
     this.#rules = rules;
   }
 
-  /** Reads this stream from the next {@link watch} on. */
+  /** Makes the thread read this stream from the next {@link watch} on. */
   follow(start: RulesStart, attach: AttachReader): void {
     const before = this.#thread;
     this.#thread = undefined;
@@ -74,7 +74,7 @@ export class RulesThread {
     this.#stream = { start, attach, ring: new RingReader(start.stream.ring, start.reader) };
   }
 
-  /** Looks at these from now on. It starts with the first ones, and stays: without rules it sleeps. */
+  /** Watches these rules from now on. The thread starts with the first rules, and stays: without rules it sleeps. */
   watch(rules: WatchedRule[]): void {
     if (!this.#stream || this.#isClosed) return;
     const from = this.#stream.ring.head();
@@ -82,14 +82,14 @@ export class RulesThread {
     else if (!this.#thread && rules.length > 0) this.#begin(this.#stream, from);
   }
 
-  /** There is a new broadcaster. */
+  /** To be called when there is a new broadcaster. */
   reattach(attach: AttachReader): void {
     if (!this.#stream) return;
     this.#stream.attach = attach;
     if (this.#thread?.isAlive) this.#connect(this.#thread.peer, this.#stream);
   }
 
-  /** While the stream is stalled, the time of rules stops too. */
+  /** Stops the time of rules while the stream is stalled. */
   stall(isStalled: boolean): void {
     this.#isStalled = isStalled;
     if (this.#thread?.isAlive) this.#thread.peer.tell('stall', { isStalled });

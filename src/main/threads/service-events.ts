@@ -31,16 +31,16 @@ export function sessionItem(id: string, patch: Partial<BotSnapshot>): Item {
 
 /** The channel to the present broadcaster. */
 export interface EventSink {
-  /** The present one. It may be lost already, or not restored yet. What a lost one is told is lost too. */
+  /** The present broadcaster. It may be lost already, or not restored yet. Messages to a lost one are lost too. */
   readonly peer: BroadcasterPeer;
-  /** Resolves with one that has been restored. */
+  /** Resolves with a broadcaster that has been restored. */
   readonly ready: Promise<BroadcasterPeer>;
 }
 
 /** Items that a message to the broadcaster has at most: it holds up the lines of the hosts while it publishes them. */
 const BATCH_ITEMS = 256;
 
-/** Items that leave in one message. */
+/** Items that share a message. */
 interface Gathered {
   items: MainItem[];
   head: Deferred<number>;
@@ -118,7 +118,7 @@ export class ServiceEvents {
         return head;
       } catch (thrown) {
         if (!(thrown instanceof DroverError) || thrown.code !== 'unavailable') throw thrown;
-        // States are published again: a lost `deleted` would leave a bot on the stream for good, a lost alert nobody would notice.
+        // Only lines are dropped: a lost `deleted` would leave a bot on the stream for good, and nobody would notice a lost alert.
         items = items.filter(({ kind }) => kind !== 'log');
       }
     }

@@ -9,12 +9,12 @@ import { withTimeout } from '../../shared/with-timeout.js';
 import { noteMessage } from './main-activity.js';
 import type { ThreadHandle, ThreadSource } from './thread-source.js';
 
-/** Why a thread is no longer there. */
+/** The end of a thread. */
 export interface ThreadExit {
   reason: string;
   /** A predecessor was lost for the same reason, and none has been healthy since. */
   isRepeated: boolean;
-  /** It was asked to end. */
+  /** The thread was asked to end. */
   isExpected: boolean;
 }
 
@@ -38,9 +38,9 @@ export function doubledPauses(longestMs: number): RestartPolicy {
 
 export interface ThreadOptions<Local extends Methods, Remote extends Methods> {
   source: ThreadSource;
-  /** What main offers to the thread. */
+  /** The methods that main offers to the thread. */
   methods: Serves<Local>;
-  /** What open calls reject with when the thread is lost. `error` is undefined when it has only ended. */
+  /** The error of open calls when the thread is lost. `error` is undefined when the thread has only ended. */
   lost: (reason: string, error: Error | undefined) => DroverError;
   /** Connects a thread that was just started. The thread is ready when this resolves. `replaces` is why the last one was lost. */
   prepare?: (peer: Rpc<Local, Remote>, replaces: string | undefined) => Promise<void>;
@@ -78,7 +78,7 @@ interface Life<Local extends Methods, Remote extends Methods> {
   gone: Promise<void>;
 }
 
-/** Never settles: the service stops, and those who wait for a thread wait for the end of the process. */
+/** Never settles: the service stops, and callers that wait for a thread wait for the end of the process. */
 const NEVER = new Promise<never>(() => {});
 
 /** start() once, then stop(). Everything else may be called at any time between. */
@@ -213,7 +213,7 @@ export class SupervisedThread<Local extends Methods, Remote extends Methods> imp
         this.#ready = this.#replace(restart, life, reason);
       }
     }
-    // After that: those whose calls this rejects wait for the next thread.
+    // The callers whose calls this rejects wait for the next thread, so it has to be announced first.
     life.peer.close(this.#options.lost(reason, error));
     life.lost.resolve();
     this.#options.ended?.(error);

@@ -9,7 +9,7 @@ import { createCounters, type SharedCounters, setCell } from '../../shared/memor
 import { createLags, type SharedLag } from '../../shared/memory/loop-lag.js';
 import { watchMessages } from './main-activity.js';
 
-/** The loops before those of the fronts. */
+/** The event loops before those of the fronts. */
 const FIRST = ['main', 'broadcaster'];
 /** The bus thread of a cluster. */
 const BUS = 'cluster-bus';
@@ -44,7 +44,7 @@ export class ThreadCounts {
     this.#counters = createCounters(fronts + 1, blockCells(MAX_ROUTES));
   }
 
-  /** The names of those that there are, in the order of their histograms. @param hosts how many shared hosts were started. */
+  /** The names of the threads that were started, in the order of their histograms; null for others. @param hosts how many shared hosts were started. */
   started(hosts: number): (string | null)[] {
     const first = FIRST.length + this.#fronts;
     return this.loops.map((name, at) =>
@@ -72,7 +72,7 @@ export class ThreadCounts {
     return { counters: this.#counters, block: number, lag };
   }
 
-  /** A front has exited: resets its gauges. Its counters stay. */
+  /** Resets the gauges of a front that has exited. Its counters stay. */
   frontGone(number: number): void {
     setCell(this.#counters, number, FRONT_CELLS.blocked, 0);
   }

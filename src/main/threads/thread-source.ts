@@ -5,7 +5,7 @@ import { Deferred } from '../../shared/deferred.js';
 
 /** A thread that was started, by Worker or by piscina. */
 export interface ThreadHandle {
-  /** The channel of its Rpc. */
+  /** The channel of the thread's Rpc. */
   readonly port: RpcPort;
   readonly threadId: number;
   /** Resolves when its code has ended: with the error when it failed, with undefined when it returned or was terminated. */
@@ -25,7 +25,7 @@ export function startWorker(entry: URL, workerData?: unknown): ThreadHandle {
   const worker = new Worker(entry, { workerData });
   const ended = new Deferred<Error | undefined>();
   const exited = new Deferred();
-  // Not once: an error without a listener would be thrown in main.
+  // The listener stays: an error without one would be thrown in main.
   worker.on('error', (error) => ended.resolve(error));
   worker.once('exit', () => {
     ended.resolve(undefined);
