@@ -3,6 +3,7 @@
 
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import type { Command } from 'commander';
 import { tellSystemd } from '../../main/environment/systemd.js';
@@ -13,7 +14,6 @@ import { DASHBOARD_DIR } from '../../shared/package-paths.js';
 import { complain, safeText, write } from '../../shared/terminal.js';
 import { type StartFlags, startFlagsOf, withStartFlags } from '../flags/start-flags.js';
 import { NO_INIT } from '../init-process.js';
-import { isLoopback } from '../loopback.js';
 import { die, onOtherSignals, stopSignal } from '../stop-signals.js';
 
 const CLEARTEXT =
@@ -140,4 +140,10 @@ function fail(thrown: unknown): never {
     write(process.stderr, `${thrown.stack}\n`);
   }
   process.exit(1);
+}
+
+/** Whether an address to listen on can be reached from this machine only. */
+export function isLoopback(host: string): boolean {
+  if (isIP(host) === 4) return host.startsWith('127.');
+  return host === 'localhost' || host === '::1';
 }

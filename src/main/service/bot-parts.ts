@@ -2,6 +2,7 @@
 
 import type { Cluster } from '../../cluster/cluster.js';
 import type { HostCommands } from '../../shared/commands/host-commands.js';
+import type { BotSpec, Isolation } from '../../shared/contract/bots.js';
 import type { Config } from '../../shared/contract/config.js';
 import type { SharedQuota } from '../../shared/memory/quota.js';
 import { maxOpenFiles } from '../../shared/open-files.js';
@@ -10,7 +11,6 @@ import type { HostCount } from '../bots/host-count.js';
 import { HostFaults } from '../bots/host-faults.js';
 import { HostPool, type PoolListener } from '../bots/host-pool.js';
 import { Incidents } from '../bots/incidents.js';
-import { isolationOf } from '../bots/isolation.js';
 import { findKinds, programOptions } from '../bots/kind-modules.js';
 import { KindQuarantine } from '../bots/kind-quarantine.js';
 import type { KindSchemas } from '../bots/kind-schemas.js';
@@ -241,4 +241,17 @@ export function hostListener(
     },
     retiring: (host) => registry.hostRetiring(host),
   };
+}
+
+/** Thread or process: as the bot says, else as the configuration says for its kind, else for all. */
+function isolationOf(
+  { kind, isolation }: Pick<BotSpec, 'kind' | 'isolation'>,
+  hosts: Pick<Config['hosts'], 'isolation' | 'isolation_by_kind'>,
+): Isolation {
+  return isolation ?? ownOf(hosts.isolation_by_kind, kind) ?? hosts.isolation;
+}
+
+/** A kind may be called `constructor`. */
+function ownOf(byKind: Config['hosts']['isolation_by_kind'], kind: string): Isolation | undefined {
+  return Object.hasOwn(byKind, kind) ? byKind[kind] : undefined;
 }

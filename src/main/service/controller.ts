@@ -1,14 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import type { Cluster, Controller, NodeOperations } from '../../cluster/cluster.js';
 import type { HostCommands } from '../../shared/commands/host-commands.js';
-import type { MainItem } from '../../shared/contract/events.js';
+import type { ActivityItem, MainItem } from '../../shared/contract/events.js';
 import type { MainMetrics } from '../../shared/contract/metric-layout.js';
 import { NOT_JOINED, SELF } from '../../shared/contract/node-name.js';
 import type { ClusterPressure } from '../../shared/contract/nodes.js';
 import { Handover } from '../../shared/contract/rpc.js';
+import type { ActivityReport } from '../../shared/contract/threads.js';
 import { DroverError } from '../../shared/errors.js';
 import type { Access } from '../access/access.js';
 import { writeAccessLog } from '../access/access-output.js';
-import { activityItems } from '../access/activity-items.js';
 import { BotAccess } from '../access/bot-access.js';
 import type { HostFigures } from '../bots/host-figures.js';
 import type { HostPool } from '../bots/host-pool.js';
@@ -148,4 +149,20 @@ function whyNotReady(cluster: ClusterPressure | null): string | null {
 async function here(done: Promise<void>): Promise<null> {
   await done;
   return null;
+}
+
+/** The activities of some requests: one for each bot, or one that is about no bot. */
+function activityItems(reports: readonly ActivityReport[]): ActivityItem[] {
+  return reports.flatMap(({ bots, isForMany, detail, ...report }) => {
+    const operation = isForMany ? randomBytes(6).toString('hex') : null;
+    const about: readonly (readonly [string | null, string | null])[] =
+      bots.length > 0 ? bots : [[null, report.error]];
+    return about.map(([session_id, error]): ActivityItem => {
+      const outcome = report.outcome === 'done' && error !== null ? 'failed' : report.outcome;
+      return {
+        kind: 'activity',
+        event: { ...report, session_id, operation, outcome, error, detail },
+      };
+    });
+  });
 }
