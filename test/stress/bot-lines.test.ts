@@ -1,7 +1,6 @@
 // A bot that logs too much loses info lines only, and the stream reports their exact number.
 
 import { afterEach, expect, it, onTestFinished } from 'vitest';
-import { CONTROL_SCOPE } from '../../src/shared/contract/scopes.js';
 import { call } from '../harness/api.js';
 import { Ledger } from '../harness/ledger.js';
 import { RawStream } from '../harness/raw-stream.js';
@@ -31,13 +30,14 @@ class BotStory {
 
   take(block: string): void {
     const data: unknown = JSON.parse(block.slice(block.indexOf('\ndata: ') + 7));
-    const { snapshot } = data as { snapshot?: Snapshot };
+    const { snapshot, activity } = data as { snapshot?: Snapshot; activity?: string };
+    if (activity !== undefined) return;
     if (snapshot) this.statuses.push(snapshot.status);
     else this.#line(data as Log);
   }
 
   #line({ level, message, scope }: Log): void {
-    if (scope === 'dispatch' || scope === CONTROL_SCOPE) return;
+    if (scope === 'dispatch') return;
     if (level === 'state') this.states.push(message);
     else if (level === 'info') this.#shown(Number.parseInt(message, 10));
     else this.#report(level, message);
