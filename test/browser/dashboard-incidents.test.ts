@@ -135,10 +135,10 @@ it('beside the incidents are commands, changes, requests, the start of the servi
   const body = { session_id: ['trader-3', 'trader-4'], command: 'print', args: { text: 'x' } };
   await call(service, 'POST', '/invoke', { body });
   await show(page, '#/problems');
-  await happening(/configuration changed by .*: size, trader-2/).waitFor();
-  await happening(/start, .*trader-3/).waitFor();
-  await happening(/print, .*trader-3/).waitFor();
-  await happening(/print failed, .*trader-4/).waitFor();
+  await happening(/changed trader-2: size/).waitFor();
+  await happening(/started .*trader-3/).waitFor();
+  await happening(/ran print on .*trader-3/).waitFor();
+  await happening(/could not run print on .*trader-4/).waitFor();
   await happening(/the service has started: Drover \d/).waitFor();
   // The first incident of a cause is a link to it.
   await happening('out of paint').getByRole('link', { name: 'out of paint' }).waitFor();
@@ -158,7 +158,7 @@ it('beside the incidents are commands, changes, requests, the start of the servi
 it('while incidents keep coming, one search runs on: what is known is shown, and that the rest is not known yet', async () => {
   const held: (() => void)[] = [];
   // The past alerts are another question.
-  await page.route(/\/api\/events\?.*scope/, async (route) => {
+  await page.route(/\/api\/events\?.*query=(scope|activity)/, async (route) => {
     await new Promise<void>((release) => held.push(release));
     await route.continue();
   });
@@ -177,17 +177,17 @@ it('while incidents keep coming, one search runs on: what is known is shown, and
     // Before that it has nothing that a command could make fall.
     await eventually(async () => (await snapshot(service, 'trader-5')).status === 'painting', 'it');
   }
-  // One for commands, one for what was changed.
-  expect(held).toHaveLength(2);
+  // One for commands, one for what was changed, one for starts of the service.
+  expect(held).toHaveLength(3);
   // From the reports, without the journal.
   await happening('bots went down with host 0').waitFor();
   await timeline.getByText('Searching the journal').waitFor();
   expect(await timeline.getByText('Nothing else').count()).toBe(0);
   for (const release of held) release();
-  await happening(/print, .*trader-5/).waitFor();
+  await happening(/ran print on .*trader-5/).waitFor();
   // The next one asks for what is new since, and keeps what it has while it has no answer.
-  await expect.poll(() => held.length).toBe(4);
-  await happening(/print, .*trader-5/).waitFor();
+  await expect.poll(() => held.length).toBe(6);
+  await happening(/ran print on .*trader-5/).waitFor();
   for (const release of held) release();
   await page.unrouteAll({ behavior: 'ignoreErrors' });
 });

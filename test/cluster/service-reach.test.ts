@@ -106,11 +106,16 @@ class Reader {
       this.first ??= seqOf(id);
       this.last = id;
     }
-    if (!event || !data) return;
+    if (!event || !data || event === 'activity') return;
     if (event === 'gap') this.gaps.push(data);
     else if (id) this.events.set(seqOf(id), { id, event, data });
     else if (data.snapshot) this.shown.add(data.snapshot.id);
   }
+}
+
+/** Activities are on the stream of the node that took the request: that is judged in service-commands.test.ts. */
+function isOfBot(event: PastEvent['event']): boolean {
+  return event !== 'gap' && event !== 'activity';
 }
 
 function botOf(data: PastEvent['data']): string | null {
@@ -155,7 +160,7 @@ const byNumber = (events: readonly PastEvent[]): PastEvent[] =>
 /** Events on the stream of the cluster, and the ids of the bots of others, such as of the snapshot of a bot that left its node. */
 function parted(events: readonly PastEvent[]): { onStream: PastEvent[]; others: Set<string> } {
   const epoch = epochOf(whole[0]?.id ?? '');
-  const some = events.filter(({ event }) => event !== 'gap');
+  const some = events.filter(({ event }) => isOfBot(event));
   const onStream = byNumber(some.filter(({ id }) => epochOf(id) === epoch));
   const others = some.filter(({ id }) => epochOf(id) !== epoch);
   return { onStream, others: new Set(others.map(({ data }) => botOf(data) ?? '')) };
@@ -229,7 +234,7 @@ beforeAll(async () => {
     `?order=oldest&limit=1000&before=${epochOf(lastEventId)}-${end}`,
   );
   whole = byNumber(
-    all.filter(({ id, event }) => epochOf(id) === epochOf(lastEventId) && event !== 'gap'),
+    all.filter(({ id, event }) => epochOf(id) === epochOf(lastEventId) && isOfBot(event)),
   );
 });
 afterAll(() => cluster?.stop());
