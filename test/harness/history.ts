@@ -5,7 +5,7 @@ import type { Service } from './service.js';
 /** An event in a `GET /api/events` response. */
 export interface PastEvent {
   id: string;
-  event: 'log' | 'session' | 'gap';
+  event: 'log' | 'session' | 'gap' | 'activity';
   data: {
     timestamp_ms?: number;
     message?: string;
