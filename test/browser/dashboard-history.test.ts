@@ -54,7 +54,9 @@ async function scrollUp(page: Page): Promise<void> {
           );
           const isCovered = (y: number): boolean =>
             rows.some((row) => row.top <= y && row.bottom > y);
-          return isCovered(top + 1) && isCovered(bottom - 1);
+          // Above the first line there is a note that nothing comes before it.
+          const isEnd = box.scrollTop === 0 && box.querySelector('[data-top=end]') !== null;
+          return (isEnd || isCovered(top + 1)) && isCovered(bottom - 1);
         }),
       { interval: 10 },
     )

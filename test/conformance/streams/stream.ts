@@ -142,7 +142,7 @@ export function streamTests(given: () => Service): void {
     it('§6.3 passes the token as the `token` query parameter and cannot set headers', async () => {
       const stream = await open({ headers: BROWSER }, `/events?token=${encodeURIComponent(token)}`);
       const frame = await stream.waitFor((candidate) => candidate.id !== undefined);
-      expect(['log', 'session']).toContain(frame.event);
+      expect(['log', 'session', 'activity']).toContain(frame.event);
     });
 
     it('§6.2 reconnects by itself: with Last-Event-ID, and the stream continues after it', async () => {
