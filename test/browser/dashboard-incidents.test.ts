@@ -167,7 +167,7 @@ it('while incidents keep coming, one search runs on: what is known is shown, and
   await show(page, '#/problems');
   const timeline = page.getByRole('region', { name: 'Timeline' });
   await timeline.getByText('Searching the journal').waitFor();
-  for (let n = 1; n <= 4; n++) {
+  for (let n = 1; n <= 2; n++) {
     await invoke(service, 'trader-5', 'fall', { why: 'a storm' });
     // Each is announced by an error line.
     await cause('a storm')
