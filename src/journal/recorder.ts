@@ -89,6 +89,7 @@ export class Recorder {
   #holes = 0;
   /** Offset of a log frame's timestamp, without the digits of its sequence number. */
   readonly #timeAt: number;
+  readonly #activityTimeAt: number;
   #dirty = false;
 
   constructor(parts: RecorderParts, state: State) {
@@ -96,7 +97,8 @@ export class Recorder {
     this.next = state.next;
     this.#clock = state.clock;
     this.#segment = state.posted;
-    this.#timeAt = timestampOffset(parts.epoch);
+    this.#timeAt = timestampOffset(parts.epoch, 'log');
+    this.#activityTimeAt = timestampOffset(parts.epoch, 'activity');
   }
 
   /** Blocks from this frame on may still change in the tables; Infinity when none does. */
@@ -219,7 +221,9 @@ export class Recorder {
     const kind = ring.kind(seq);
     const level = ring.level(seq);
     const isLog = kind === KIND_CODE.log;
-    const time = isLog ? this.#timeAtOffset(open.data, open.end, seq) : Date.now();
+    // A page that looks for what was done just now may be faster than this thread: an activity has its own time too.
+    const own = isLog ? this.#timeAt : kind === KIND_CODE.activity ? this.#activityTimeAt : null;
+    const time = own === null ? Date.now() : timeAt(open.data, open.end + own + digits(seq));
     if (time > this.#clock) this.#clock = time;
     if (kind === KIND_CODE.session) {
       const { snapshot } = dataOf(ring.text(seq)) as { snapshot: BotSnapshot };
@@ -378,15 +382,15 @@ export class Recorder {
     this.#scopes.set(low, entry);
     return entry;
   }
+}
 
-  /** `timestamp_ms` of the log frame at `offset`, read at its fixed place: JSON.parse would be most of the work. */
-  #timeAtOffset(data: Uint8Array, offset: number, seq: number): number {
-    let time = 0;
-    for (let at = offset + this.#timeAt + digits(seq); ; at++) {
-      const digit = (data[at] as number) - 48;
-      if (!(digit >= 0 && digit <= 9)) return time;
-      time = time * 10 + digit;
-    }
+/** `timestamp_ms` of a frame, read at its fixed place: JSON.parse would be most of the work. */
+function timeAt(data: Uint8Array, offset: number): number {
+  let time = 0;
+  for (let at = offset; ; at++) {
+    const digit = (data[at] as number) - 48;
+    if (!(digit >= 0 && digit <= 9)) return time;
+    time = time * 10 + digit;
   }
 }
 

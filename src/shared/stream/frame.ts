@@ -140,7 +140,10 @@ function endOfString(json: string, from: number): number {
   return json.length;
 }
 
-/** Bytes before the digits of `timestamp_ms` in a `log` frame of this numbering, without the digits of the sequence number. */
-export function timestampOffset(epoch: string): number {
-  return sseFrame(eventId(epoch, 0), 'log', LOG_START).length - '0'.length - FRAME_END.length;
+/**
+ * Bytes before the digits of `timestamp_ms` in a frame of this numbering, without the digits of the sequence number. It is the first
+ * field of a line, and of an activity.
+ */
+export function timestampOffset(epoch: string, kind: 'log' | 'activity'): number {
+  return sseFrame(eventId(epoch, 0), kind, LOG_START).length - '0'.length - FRAME_END.length;
 }

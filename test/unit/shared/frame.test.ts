@@ -135,7 +135,7 @@ describe('a frame on the wire', () => {
         expect(frameData(frame)).toBe(event?.data);
         if (!isLog) return;
         expect(JSON.parse(`"${frameMessage(frame)}"`)).toBe(item.message);
-        const time = frame.slice(timestampOffset('0a1b') + String(seq).length);
+        const time = frame.slice(timestampOffset('0a1b', 'log') + String(seq).length);
         expect(Number.parseInt(time, 10)).toBe(item.timestamp_ms);
       }),
     );
