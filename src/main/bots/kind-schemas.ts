@@ -47,7 +47,7 @@ export class KindSchemas {
       const compiled: CompiledKind = {
         info,
         config: this.#validator(info.config),
-        defaults: {},
+        defaults: this.#kinds.get(info.kind)?.defaults ?? {},
       };
       const { kind } = info;
       try {

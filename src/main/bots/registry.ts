@@ -44,6 +44,7 @@ import { changeOf } from './config-change.js';
 import type { Incidents } from './incidents.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import type { KindSchemas } from './kind-schemas.js';
+import type { KindVersions } from './kind-versions.js';
 import type { JudgedBot } from './quotas.js';
 import type { Lane } from './start-pace.js';
 import type { BotWithUsage, ShownUsage } from './usage-snapshots.js';
@@ -58,8 +59,9 @@ export type HostWish = Pick<BotSpec, 'id' | 'kind' | 'dedicated' | 'isolation' |
 
 export interface RegistryParts {
   /** What every bot needs. */
-  bots: Omit<BotDependencies, 'save' | 'configFor' | 'failed'>;
+  bots: Omit<BotDependencies, 'save' | 'configFor' | 'versionFor' | 'failed'>;
   schemas: KindSchemas;
+  versions: Pick<KindVersions, 'current'>;
   kinds: KindQuarantine;
   store: SpecStore;
   incidents: Incidents;
@@ -84,13 +86,15 @@ export class BotRegistry {
   readonly #defaults: RestartPolicy;
   readonly #noteStart: (id: string) => void;
 
-  constructor({ bots, schemas, kinds, store, incidents, defaults, noteStart }: RegistryParts) {
+  constructor(parts: RegistryParts) {
+    const { bots, schemas, versions, kinds, store, incidents, defaults, noteStart } = parts;
     this.#dependencies = {
       ...bots,
       configFor: ({ kind, config }) => {
         kinds.admit(kind);
         return schemas.checkConfig(kind, config);
       },
+      versionFor: ({ kind }) => versions.current(kind)?.id ?? '',
       save: (spec) => store.put(spec),
       failed: (suspect, reason) =>
         incidents.report({ type: 'failed', reason, suspect, stack: null }, undefined, [suspect]),

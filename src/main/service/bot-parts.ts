@@ -14,6 +14,7 @@ import { Incidents } from '../bots/incidents.js';
 import { findKinds, programOptions } from '../bots/kind-modules.js';
 import { KindQuarantine } from '../bots/kind-quarantine.js';
 import type { KindSchemas } from '../bots/kind-schemas.js';
+import { KindVersions } from '../bots/kind-versions.js';
 import { LoopWatch } from '../bots/loop-watch.js';
 import { letHostsCollectGarbage, MemoryGuard } from '../bots/memory-guard.js';
 import { Quarantine } from '../bots/quarantine.js';
@@ -29,7 +30,6 @@ import type { IncidentStore } from '../store/incident-store.js';
 import type { Store } from '../store/store.js';
 import type { FrontPool } from '../threads/front-pool.js';
 import type { HostThread } from '../threads/host-thread.js';
-import { KEEPS_SOURCES, KindFiles } from '../threads/kind-files.js';
 import { ProcessLimits } from '../threads/process-limits.js';
 import { ProcessLinks } from '../threads/process-link.js';
 import { logItem, type ServiceEvents } from '../threads/service-events.js';
@@ -58,7 +58,7 @@ export function buildBots(needs: BotNeeds) {
   const { events, say, broadcaster } = stream;
   letHostsCollectGarbage();
   const kinds = findKinds(config.kinds, programOptions(config));
-  const kindFiles = new KindFiles(kinds.modules);
+  const versions = new KindVersions();
   const quarantine = new Quarantine();
   const kindQuarantine = new KindQuarantine();
   const warn = (line: string): void => {
@@ -87,15 +87,13 @@ export function buildBots(needs: BotNeeds) {
       networkAllow: network.allow,
       env: limits.env,
       commandTimeoutMs: invoke.timeout_ms,
-      modules: kinds.modules,
-      programs: kinds.programs,
       kindLoadMs: limits.kind_load_ms,
       graceMs: limits.stop_grace_ms,
-      files: kindFiles,
       lease: cluster.lease,
     },
     quarantine,
     kinds: kindQuarantine,
+    versions,
     broadcaster,
   });
   const files = new FileReserve(maxOpenFiles(), {
@@ -110,6 +108,7 @@ export function buildBots(needs: BotNeeds) {
     ...needs,
     events,
     hosts,
+    versions,
     kinds: kindQuarantine,
     restarted: (kind) => restarts.set(kind, (restarts.get(kind) ?? 0) + 1),
     noteStart: (id) => record.started(id),
@@ -127,7 +126,7 @@ export function buildBots(needs: BotNeeds) {
     isolate: (id, host, reason) => registry.isolate(id, host, reason),
   });
   return {
-    ...{ schemas: needs.schemas, kinds, kindFiles, kindQuarantine },
+    ...{ schemas: needs.schemas, kinds, versions, kindQuarantine },
     ...{ processes, hosts, files },
     /** Restarts of bots by the service, by kind. */
     restarts,
@@ -151,6 +150,7 @@ export interface RegistryNeeds
   extends Pick<BotNeeds, 'config' | 'store' | 'incidentStore' | 'schemas'> {
   events: ServiceEvents;
   hosts: RegistryParts['bots']['hosts'];
+  versions: RegistryParts['versions'];
   kinds: KindQuarantine;
   cluster: Pick<Cluster, 'bots' | 'botStore'>;
   /** Called when the service has restarted a bot. */
@@ -166,6 +166,7 @@ export function buildRegistry({
   schemas,
   events,
   hosts,
+  versions,
   kinds,
   cluster,
   restarted,
@@ -184,6 +185,7 @@ export function buildRegistry({
       cluster: cluster.bots,
     },
     schemas,
+    versions,
     kinds,
     store: cluster.botStore,
     incidents,
@@ -196,7 +198,7 @@ export function buildRegistry({
 
 /** What is done with what happens on the hosts. */
 export function hostListener(
-  { registry, usage, schemas, faults, watchdog, loops, memoryGuard, kindFiles }: BotParts,
+  { registry, usage, schemas, faults, watchdog, loops, memoryGuard }: BotParts,
   callers: readonly Pick<FrontPool | HostCommands, 'detachHost'>[],
   say: Say,
 ): PoolListener {
@@ -224,17 +226,6 @@ export function hostListener(
     overdue: (host, bot) => faults.overdue(host, bot),
     kindDropped: (host, module, reason) =>
       say('error', `bot host ${host} runs without the bot kind ${module}: ${reason}`),
-    opened({ number, kinds }) {
-      // There Node cannot load a file as it was at the start.
-      if (KEEPS_SOURCES) return;
-      for (const kind of kinds.keys()) {
-        if (!kindFiles.hasChanged(kind)) continue;
-        say(
-          'warn',
-          `bot host ${number} runs another version of the bot kind ${kind}: its file has changed since the service started`,
-        );
-      }
-    },
     ending(host) {
       usage.forget(host);
       for (const caller of callers) caller.detachHost(host.number);

@@ -16,6 +16,7 @@ import type { HostPool } from '../bots/host-pool.js';
 import type { KindModules } from '../bots/kind-modules.js';
 import type { KindQuarantine } from '../bots/kind-quarantine.js';
 import type { KindSchemas } from '../bots/kind-schemas.js';
+import type { KindVersions } from '../bots/kind-versions.js';
 import type { BotRegistry } from '../bots/registry.js';
 import type { Rules } from '../rules/rules.js';
 import type { HostThread } from '../threads/host-thread.js';
@@ -35,8 +36,7 @@ export interface ControllerParts {
   kinds: KindModules;
   quarantine: KindQuarantine;
   rules: Rules;
-  /** Whether the file of a kind has changed since the start. */
-  hasChanged: (kind: string) => boolean;
+  versions: KindVersions;
   metrics: () => MainMetrics;
   cluster: NodeOperations & Pick<Cluster, 'bots'>;
   /** Publishes at once. */
@@ -55,7 +55,7 @@ export function createController({
   kinds,
   quarantine,
   rules,
-  hasChanged,
+  versions,
   metrics,
   cluster,
   tell,
@@ -116,7 +116,7 @@ export function createController({
       kinds: schemas.infos().map((info) => ({
         ...info,
         quarantine: quarantine.holdOf(info.kind),
-        changed: hasChanged(info.kind),
+        changed: versions.hasChanged(info.kind),
       })),
       failed: kinds.failed,
     }),

@@ -38,6 +38,7 @@ import type {
   KindFailure,
   LateError,
   LeftBehind,
+  ReadFiles,
 } from './host-messages.js';
 import type { HostList } from './hosts.js';
 import type { GroupQuery, IncidentGroups } from './incident-groups.js';
@@ -482,6 +483,8 @@ export interface HostStart {
   programs: Programs;
   /** Files of kinds that are not read again. */
   sources: readonly KeptSource[];
+  /** Whether it notes the files that it reads, for {@link HostMethods.readFiles}. */
+  notesFiles: boolean;
   /** The lease of the node in its cluster; null for a single service. */
   lease: SharedLease | null;
   /** The host notes what its kinds make, for {@link HostMethods.leftBehind}. Costs each timer and socket a stack. */
@@ -513,8 +516,8 @@ export type HostMethods = {
   attachEvents(input: { port: HostPort; inFlight: SharedArrayBuffer }): { bots: HostedState[] };
   /** Loads a kind from a module URL. Answers with its description, or why it does not load. Several load side by side. */
   load(input: { module: string }): LoadedKinds;
-  /** The files that its kinds consist of, without packages; none where Node cannot tell. */
-  sources(input: null): KeptSource[];
+  /** What the kinds in these modules consist of. */
+  readFiles(input: { modules: string[] }): ReadFiles;
   /** Bots of the kinds in these modules, which are loaded, can be started from now on. Two of them must not have the same name. */
   use(input: { modules: string[] }): void;
   /**
