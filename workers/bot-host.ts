@@ -172,7 +172,12 @@ export async function hostBots(start: HostStart, carrier: HostCarrier): Promise<
           },
         };
         const info = await runAsBot(code, () =>
-          loadModule(module, loaded, (url) => importKind(url, start.programs, start.env)),
+          loadModule(
+            module,
+            loaded,
+            (url) => importKind(url, start.programs, start.env),
+            (url) => filesOf([url]).imports[url] ?? [url],
+          ),
         );
         const kind = loaded.get(module);
         if (kind) noteKindCode(kind, code);

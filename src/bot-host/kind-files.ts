@@ -18,6 +18,8 @@ interface ResolveContext {
 }
 interface Resolved {
   url: string;
+  format?: string | null | undefined;
+  shortCircuit?: boolean | undefined;
 }
 interface LoadResult {
   format?: string | null | undefined;
@@ -33,18 +35,37 @@ const IS_TEXT = /^(?:module|commonjs|json)(?:-typescript)?$/;
 
 /** @param kept files that are loaded with these texts. */
 export function fileHooks(kept: readonly KeptSource[], note: (note: Note) => void): FileHooks {
-  const byUrl = new Map(kept.map((source) => [source.url, source]));
+  const files = keptFiles(kept);
   return {
     resolve(specifier, context, next) {
-      const resolved = next(specifier, context);
+      const resolved = keptTarget(specifier, context, files) ?? next(specifier, context);
       noteImport(context, resolved, note);
       return resolved;
     },
     load(url, context, next) {
-      const known = byUrl.get(url);
+      const known = files.get(url);
       return known ? served(known) : noteSource(url, next(url, context), note);
     },
   };
+}
+
+export type KeptFiles = ReadonlyMap<string, KeptSource>;
+
+/** By URL. */
+export function keptFiles(kept: readonly KeptSource[]): KeptFiles {
+  return new Map(kept.map((source) => [source.url, source]));
+}
+
+/** Node resolves only files that are on the disk. @returns undefined for a file that was not kept. */
+export function keptTarget(
+  specifier: string,
+  { parentURL }: ResolveContext,
+  files: KeptFiles,
+): Resolved | undefined {
+  if (!/^(?:\.{0,2}\/|file:)/.test(specifier) || !URL.canParse(specifier, parentURL)) return;
+  const { href: url } = new URL(specifier, parentURL);
+  const format = files.get(url)?.format;
+  return format === undefined ? undefined : { url, format, shortCircuit: true };
 }
 
 export function noteImport(

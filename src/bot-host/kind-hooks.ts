@@ -2,7 +2,16 @@
 
 import type { MessagePort } from 'node:worker_threads';
 import type { KeptSource } from '../shared/contract/host-messages.js';
-import { type FileHooks, type Note, noteImport, noteSource, served } from './kind-files.js';
+import {
+  type FileHooks,
+  type KeptFiles,
+  keptFiles,
+  keptTarget,
+  type Note,
+  noteImport,
+  noteSource,
+  served,
+} from './kind-files.js';
 
 /** A hook whose next one is asynchronous. */
 type Later<H> = H extends (what: string, context: infer C, next: infer N) => infer R
@@ -11,16 +20,16 @@ type Later<H> = H extends (what: string, context: infer C, next: infer N) => inf
     : never
   : never;
 
-const kept = new Map<string, KeptSource>();
+let kept: KeptFiles = new Map();
 let tell: (note: Note) => void = () => {};
 
 export function initialize(data: { kept: readonly KeptSource[]; port: MessagePort }): void {
-  for (const source of data.kept) kept.set(source.url, source);
+  kept = keptFiles(data.kept);
   tell = (note) => data.port.postMessage(note);
 }
 
 export const resolve: Later<FileHooks['resolve']> = async (specifier, context, next) => {
-  const resolved = await next(specifier, context);
+  const resolved = keptTarget(specifier, context, kept) ?? (await next(specifier, context));
   noteImport(context, resolved, tell);
   return resolved;
 };

@@ -316,6 +316,7 @@ export class InjectedService implements ServiceApi {
       rules: this.#rules,
       cluster: { ...cluster, bots: NO_OTHER_BOTS, tokens: NO_TOKEN_SHARING },
       versions: this.#versions,
+      reload: { reload: () => Promise.reject(new Error('not injected')) },
       service: this,
       warn: (message) => this.warnings.push(message),
       fronts: {

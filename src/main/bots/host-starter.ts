@@ -60,7 +60,7 @@ export class HostStarter {
       try {
         const { host, loaded } = await start(set);
         const read = trusted(await host.readFiles(), host.isolation);
-        const found = versionsOf(loaded, host.kinds, read, set.programs);
+        const found = versionsOf(loaded.kinds, host.kinds, read, set.programs);
         for (const version of found) {
           versions.use(version);
           host.kinds.set(version.kind, { module: version.module, version: version.id });

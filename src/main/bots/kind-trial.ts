@@ -33,7 +33,7 @@ import { HostThread } from '../threads/host-thread.js';
 import { KindBrokeHost, KindUnclear } from '../threads/kind-loading.js';
 import { logItem } from '../threads/service-events.js';
 import { KindSchemas } from './kind-schemas.js';
-import { KindVersions } from './kind-versions.js';
+import { type KindVersion, KindVersions, trusted, versionsOf } from './kind-versions.js';
 
 /** The part of a broadcaster that a host uses. */
 type HostSinkMethods = Pick<BroadcasterMethods, 'attachHost' | 'detachHost'>;
@@ -71,9 +71,11 @@ export interface TrialSet {
 export class KindTrial {
   readonly #config: Config;
   readonly #modules: readonly string[];
+  readonly #programs: Programs;
   readonly #host: HostThread;
   readonly #commands: HostCommands;
-  readonly #schemas = new KindSchemas();
+  /** Of the kinds that it has loaded. */
+  readonly schemas = new KindSchemas();
   readonly #broadcaster: Rpc<HostSinkMethods, never>;
   readonly #channel = new MessageChannel();
   readonly #publish: (item: Item) => void;
@@ -86,6 +88,7 @@ export class KindTrial {
     const { modules, programs = {}, startLink } = set;
     this.#config = config;
     this.#modules = modules;
+    this.#programs = programs;
     this.#publish = publish;
     this.#broadcaster = new Rpc<HostSinkMethods, never>(this.#channel.port1, {
       attachHost: ({ port, inFlight }) => this.#attach(port, new InFlight(inFlight)),
@@ -116,7 +119,7 @@ export class KindTrial {
         publish(logItem('error', 'bot', `error after the end of its run: ${error}`, TRIAL_BOT));
       },
       used() {},
-      offered: ({ kind, commands }: CommandOffer) => this.#schemas.offer(kind, commands),
+      offered: ({ kind, commands }: CommandOffer) => this.schemas.offer(kind, commands),
       kindFailed({ error, bots }: KindFailure) {
         if (bots > 0) return;
         publish(
@@ -155,15 +158,21 @@ export class KindTrial {
   async load(inTurn = this.#modules.length === 1): Promise<LoadedKinds> {
     const { kinds, failed } = await this.#host.open(inTurn);
     const modules = new Map([...this.#host.kinds].map(([kind, { module }]) => [kind, module]));
-    const invalid = this.#schemas.add(kinds, modules);
+    const invalid = this.schemas.add(kinds, modules);
     const isValid = ({ kind }: KindInfo): boolean =>
       invalid.every(({ module }) => module !== modules.get(kind));
     return { kinds: kinds.filter(isValid), failed: [...failed, ...invalid] };
   }
 
+  /** Of these kinds, which it has loaded. */
+  async versions(kinds: readonly KindInfo[]): Promise<KindVersion[]> {
+    const read = trusted(await this.#host.readFiles(), this.#host.isolation);
+    return versionsOf(kinds, this.#host.kinds, read, this.#programs);
+  }
+
   /** @throws DroverError when the configuration is not valid, or the bot cannot be started. */
   async start(kind: string, config: JsonObject): Promise<void> {
-    const checked = this.#schemas.checkConfig(kind, config);
+    const checked = this.schemas.checkConfig(kind, config);
     await this.#host.startBot({ id: TRIAL_BOT, run: 1, kind, config: checked });
   }
 
@@ -257,23 +266,27 @@ export class KindTrial {
   }
 }
 
+/** Kinds that were loaded by a trial. */
+export interface TriedKinds extends LoadedKinds {
+  versions: KindVersion[];
+  /** Of these kinds. */
+  schemas: KindSchemas;
+}
+
 /**
  * Loads kinds as a service does: what breaks a host is left out, and the rest is loaded by another.
  * @returns the kinds, and the modules that do not load, with the reason in one line.
  */
-export async function tryKinds(
-  config: Config,
-  modules: readonly string[],
-  programs: Programs = {},
-): Promise<LoadedKinds> {
+export async function tryKinds(config: Config, set: TrialSet): Promise<TriedKinds> {
   const broken: LoadedKinds['failed'] = [];
   let inTurn = false;
   for (;;) {
-    const left = modules.filter((one) => broken.every(({ module }) => module !== one));
-    const trial = new KindTrial(config, { modules: left, programs }, () => {});
+    const modules = set.modules.filter((one) => broken.every(({ module }) => module !== one));
+    const trial = new KindTrial(config, { ...set, modules }, () => {});
     try {
       const { kinds, failed } = await trial.load(inTurn);
-      return { kinds, failed: [...broken, ...failed] };
+      const versions = await trial.versions(kinds);
+      return { kinds, failed: [...broken, ...failed], versions, schemas: trial.schemas };
     } catch (thrown) {
       if (thrown instanceof KindUnclear) inTurn = true;
       else if (thrown instanceof KindBrokeHost) {

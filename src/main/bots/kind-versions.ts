@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, posix, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Isolation, KindInfo, LoadedKinds } from '../../shared/contract/bots.js';
+import type { Isolation, KindInfo, ListedVersion } from '../../shared/contract/bots.js';
 import type { KeptSource, ReadFiles } from '../../shared/contract/host-messages.js';
 import type { Program, Programs } from '../../shared/contract/programs.js';
 import { shippedKind } from '../../shared/package-paths.js';
@@ -72,6 +72,18 @@ export class KindVersions {
     return new Map([...this.#current].map(([kind, { module }]) => [kind, module]));
   }
 
+  /** @param running how many bots run each version of the kind. */
+  list(kind: string, running: ReadonlyMap<string, number>): ListedVersion[] {
+    const current = this.#current.get(kind);
+    const others = [...running.keys()].filter((id) => id !== current?.id);
+    return [...(current ? [current.id] : []), ...others].map((id) => ({
+      version: id,
+      package: this.get(kind, id)?.package ?? null,
+      is_current: id === current?.id,
+      bots: running.get(id) ?? 0,
+    }));
+  }
+
   /** Bots of its kind start with it from now on. */
   use(version: KindVersion): void {
     const { kind, id } = version;
@@ -110,7 +122,7 @@ export class KindVersions {
 
   /** What a host loads to find out about the versions of these modules. */
   static unread({ modules, programs }: Pick<KindModules, 'modules' | 'programs'>): KindSet {
-    const isRead = (module: string): boolean => SHIPPED_MODULES.has(module) || module in programs;
+    const isRead = (module: string): boolean => isShipped(module) || module in programs;
     const versions = new Map(modules.filter(isRead).map((module) => [module, '']));
     return { modules, versions, sources: [], programs };
   }
@@ -140,12 +152,17 @@ export class KindVersions {
   }
 }
 
+/** Whether a module is that of a kind that ships: it changes with Drover only. */
+export function isShipped(module: string): boolean {
+  return SHIPPED_MODULES.has(module);
+}
+
 /**
  * The versions of kinds that a host has loaded.
  * @param modules the module of each kind. @param read what the host says that they consist of; null when it does not answer.
  */
 export function versionsOf(
-  { kinds }: Pick<LoadedKinds, 'kinds'>,
+  kinds: readonly KindInfo[],
   modules: ReadonlyMap<string, Pick<HostedKind, 'module'>>,
   read: ReadFiles | null,
   programs: Programs,
@@ -155,7 +172,7 @@ export function versionsOf(
     const { kind } = info;
     const module = modules.get(kind)?.module ?? kind;
     const base = { kind, module, info };
-    if (SHIPPED_MODULES.has(module)) {
+    if (isShipped(module)) {
       return { ...base, package: `drover@${VERSION}`, files: [], id: hashOf([VERSION]) };
     }
     const program = programs[module];
@@ -203,7 +220,7 @@ function hashOf(parts: unknown): string {
 }
 
 /** By the paths relative to the module, so that a copy in another place, or on another node, is the same version. */
-function contents(files: readonly KeptSource[], module: string): [string, string][] {
+export function contents(files: readonly KeptSource[], module: string): [string, string][] {
   const from = URL.canParse(module) ? posix.dirname(new URL(module).pathname) : '/';
   return files
     .map(({ url, text }): [string, string] => [posix.relative(from, new URL(url).pathname), text])

@@ -496,6 +496,11 @@ export class BotRegistry {
     this.#bots.get(id)?.showUsage({ usage, over_quota });
   }
 
+  /** The version of its kind that the bot runs; null for a bot that does not run, and for an unknown one. */
+  versionOf(id: string): string | null {
+    return this.#bots.get(id)?.version ?? null;
+  }
+
   /** Undefined for an unknown bot. */
   kindOf(id: string): string | undefined {
     return this.#bots.get(id)?.spec.kind;

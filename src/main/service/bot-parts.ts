@@ -13,6 +13,7 @@ import { HostPool, type PoolListener } from '../bots/host-pool.js';
 import { Incidents } from '../bots/incidents.js';
 import { findKinds, programOptions } from '../bots/kind-modules.js';
 import { KindQuarantine } from '../bots/kind-quarantine.js';
+import { KindReload } from '../bots/kind-reload.js';
 import type { KindSchemas } from '../bots/kind-schemas.js';
 import { KindVersions } from '../bots/kind-versions.js';
 import { LoopWatch } from '../bots/loop-watch.js';
@@ -73,11 +74,12 @@ export function buildBots(needs: BotNeeds) {
       warn,
     }),
   );
+  const links = { thread: startThreadLink, process: processes.start };
   const hosts = new HostPool({
     options: {
       ...count,
       isolation: limits.isolation,
-      links: { thread: startThreadLink, process: processes.start },
+      links,
       lagOf: (host) => stream.counts.host(host),
       streams: quota,
       maxDedicated: limits.max_dedicated,
@@ -120,13 +122,19 @@ export function buildBots(needs: BotNeeds) {
     kindQuarantine,
     limits.stop_grace_ms,
   );
+  const reload = new KindReload({
+    ...{ config, kinds, versions, hosts, registry, schemas: needs.schemas },
+    quarantine: kindQuarantine,
+    links,
+    say: (line) => say('info', line),
+  });
   const slow = new SlowBots(watchdog.isolate_ms, {
     warn: (line) => say('warn', line),
     warnBot: (id, line) => events.tell(logItem('warn', 'bot', line, id)),
     isolate: (id, host, reason) => registry.isolate(id, host, reason),
   });
   return {
-    ...{ schemas: needs.schemas, kinds, versions, kindQuarantine },
+    ...{ schemas: needs.schemas, kinds, versions, kindQuarantine, reload },
     ...{ processes, hosts, files },
     /** Restarts of bots by the service, by kind. */
     restarts,

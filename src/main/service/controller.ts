@@ -15,6 +15,7 @@ import type { HostFigures } from '../bots/host-figures.js';
 import type { HostPool } from '../bots/host-pool.js';
 import type { KindModules } from '../bots/kind-modules.js';
 import type { KindQuarantine } from '../bots/kind-quarantine.js';
+import type { KindReload } from '../bots/kind-reload.js';
 import type { KindSchemas } from '../bots/kind-schemas.js';
 import type { KindVersions } from '../bots/kind-versions.js';
 import type { BotRegistry } from '../bots/registry.js';
@@ -37,6 +38,7 @@ export interface ControllerParts {
   quarantine: KindQuarantine;
   rules: Rules;
   versions: KindVersions;
+  reload: Pick<KindReload, 'reload'>;
   metrics: () => MainMetrics;
   cluster: NodeOperations & Pick<Cluster, 'bots'>;
   /** Publishes at once. */
@@ -56,6 +58,7 @@ export function createController({
   quarantine,
   rules,
   versions,
+  reload,
   metrics,
   cluster,
   tell,
@@ -112,14 +115,19 @@ export function createController({
       return new Handover({ port }, [port]);
     },
     commandFailed: (failure) => commands.failed(failure),
-    kinds: () => ({
+    kinds: ({ rights }) => ({
       kinds: schemas.infos().map((info) => ({
         ...info,
         quarantine: quarantine.holdOf(info.kind),
         changed: versions.hasChanged(info.kind),
+        versions: versions.list(info.kind, bots.runningVersions(info.kind, rights)),
       })),
       failed: kinds.failed,
     }),
+    reloadKinds({ kind, rights }) {
+      bots.expectUnlimited(rights);
+      return reload.reload(kind);
+    },
     releaseKind: (input) => bots.releaseKind(input),
     metrics,
     readiness: () => ({ reason: service.isStopping ? STOPPING : whyNotReady(cluster.pressure()) }),

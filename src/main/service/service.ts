@@ -149,6 +149,7 @@ export class Service {
       rules: readers.rules,
       fronts: readers.fronts,
       versions,
+      reload: bots.reload,
       warn: warnOperator,
       sources: pressureSources(store, stream, readers, bots, cluster),
       drilled: { ...stream, ...readers },

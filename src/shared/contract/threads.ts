@@ -24,6 +24,7 @@ import type {
   KindList,
   KindReleased,
   LoadedKinds,
+  ReloadedKinds,
   UpdateBotBody,
 } from './bots.js';
 import type { Config } from './config.js';
@@ -321,9 +322,11 @@ export type ControlMethods = LoopEvents & {
     rights: Rights;
   }): ActionResults;
   botConfig(input: { id: string; rights: Rights }): BotConfig;
-  kinds(input: null): KindList;
+  kinds(input: { rights: Rights }): KindList;
   /** Ends the quarantine of a kind; its bots start. @throws DroverError `not_found`, `conflict` when there is none, `forbidden`. */
   releaseKind(input: { kind: string; rights: Rights }): KindReleased;
+  /** Reads a kind again, or all of them and new ones. @throws DroverError `not_found`, `conflict` with the reason. */
+  reloadKinds(input: { kind: string | null; rights: Rights }): ReloadedKinds;
   /**
    * @param cause only those of this one; absent from older nodes, and ignored by them. @param of of these reports, instead of those of this
    *   node.
