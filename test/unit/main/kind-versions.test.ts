@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import {
   type KindVersion,
   KindVersions,
@@ -15,10 +15,7 @@ import type { KeptSource, ReadFiles } from '../../../src/shared/contract/host-me
 import type { Programs } from '../../../src/shared/contract/programs.js';
 import { makeDir, removeDir } from '../../harness/service.js';
 
-let dir: string;
-beforeAll(() => {
-  dir = makeDir();
-});
+const dir = makeDir();
 afterAll(() => removeDir(dir));
 
 const url = (name: string): string => pathToFileURL(join(dir, name)).href;
