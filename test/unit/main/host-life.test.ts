@@ -15,7 +15,6 @@ const EVENTS: readonly HostEvent[] = [
   'reserve',
   'empty',
   'outdated',
-  'outdated',
   'overdue',
   'hang',
   'deadline',
