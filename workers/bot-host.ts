@@ -129,6 +129,7 @@ export async function hostBots(start: HostStart, carrier: HostCarrier): Promise<
     watchChildren(() => childUsage.note());
     const events = {
       exited: (exit: BotExit) => main.tell('exited', exit),
+      ready: (run: number) => main.tell('ready', { run }),
       settled: (run: number) => main.tell('settled', { run }),
       lateError: (error: LateError) => main.tell('lateError', error),
       flooded: (flood: BotFlood) => main.tell('flooded', flood),

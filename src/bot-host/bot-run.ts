@@ -38,6 +38,8 @@ export interface BotRunOptions {
   outbox: Outbox;
   lines: BotLines;
   network: NetworkRules;
+  /** Called once, when the bot has the status in which its kind is ready. */
+  ready?: () => void;
   /** Takes an error that comes when the run can no longer write lines. */
   reportLate: (error: string) => void;
   /** Replaces the clock and the network in a unit test. */
@@ -99,7 +101,10 @@ export class BotRun implements CurrentRun, RunTimeCommands {
     const log = new BotLogger(lines, 'bot');
     this.log = log;
     this.#lines = lines;
-    this.#status = new RunStatus(id, outbox, lines);
+    this.#status = new RunStatus(id, outbox, lines, {
+      status: kind.ready,
+      reached: options.ready ?? (() => {}),
+    });
     // Prevents an unhandled rejection before #live waits for it.
     this.#outcome.promise.catch(() => {});
     // The host uses its own logger, because the bot may change the one that it gets.

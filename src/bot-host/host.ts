@@ -44,6 +44,8 @@ export type HostLimits = Pick<HostStart, 'botLinesPerSecond' | 'networkAllow' | 
 /** Reports of a host about its bots. */
 export interface BotHostEvents {
   exited(exit: BotExit): void;
+  /** The bot has the status in which its kind is ready, for the first time in this run. */
+  ready(run: number): void;
   settled(run: number): void;
   flooded(flood: BotFlood): void;
   lateError(error: LateError): void;
@@ -132,6 +134,7 @@ export class BotHost {
       outbox: this.#outbox,
       lines,
       network: this.#network,
+      ready: () => this.#events.ready(number),
       reportLate: (error) => this.#events.lateError({ id, run: number, error }),
       fence: this.#fence?.forBot(stays) ?? null,
       term,

@@ -5,7 +5,7 @@ import { BOT_ID, BOT_ID_WORDS } from '../shared/contract/bot-id.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const KIND_KEYS = ['kind', 'description', 'config', 'state', 'commands', 'run'];
+const KIND_KEYS = ['kind', 'description', 'config', 'ready', 'state', 'commands', 'run'];
 const COMMAND_KEYS = ['description', 'args', 'run'];
 /** A schema without `type` that has one of these keywords may describe an object. */
 const SCHEMA_KEYS = ['$ref', 'anyOf', 'oneOf', 'allOf', 'not', 'if', 'properties', 'required'];
@@ -23,7 +23,7 @@ export function checkKind(value: Fields): asserts value is Fields & BotKind {
 }
 
 function kindFaults(value: Fields): string[] {
-  const { kind, config, state, commands, run } = value;
+  const { kind, config, ready, state, commands, run } = value;
   const faults = [
     ...wrongType('kind', kind, 'string'),
     ...(typeof kind === 'string' && !BOT_ID.test(kind)
@@ -31,6 +31,7 @@ function kindFaults(value: Fields): string[] {
       : []),
     ...schemaFaults('config', config),
     ...wrongType('run', run, 'function'),
+    ...(ready === undefined ? [] : wrongType('ready', ready, 'string')),
     ...unknownKeys('', value, KIND_KEYS),
   ];
   if (faults.length === 0 && (state === undefined || commands === undefined)) {

@@ -21,6 +21,12 @@ const MAX_STATUS_UNITS = 64;
 const CHANGES_PER_SECOND = 100;
 const RESERVED: readonly string[] = SERVICE_STATUSES;
 
+/** The status in which a bot is ready, and who is told when it first has it. */
+export interface Ready {
+  status: string | undefined;
+  reached: () => void;
+}
+
 export class RunStatus {
   readonly #id: string;
   readonly #outbox: Outbox;
@@ -33,8 +39,16 @@ export class RunStatus {
   #data: JsonObject = {};
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
+  /** Undefined once the bot was ready. */
+  #ready: Ready | undefined;
 
-  constructor(id: string, outbox: Outbox, lines: Pick<BotLines, 'mask' | 'state' | 'skip'>) {
+  constructor(
+    id: string,
+    outbox: Outbox,
+    lines: Pick<BotLines, 'mask' | 'state' | 'skip'>,
+    ready?: Ready,
+  ) {
+    this.#ready = ready;
     this.#id = id;
     this.#outbox = outbox;
     this.#lines = lines;
@@ -52,6 +66,10 @@ export class RunStatus {
     // Masked before it is cut: half a secret would not be recognized.
     const name = cut(visible(this.#lines.mask.text(status)), MAX_STATUS_UNITS);
     if (name === this.#status) return;
+    if (name === this.#ready?.status) {
+      this.#ready.reached();
+      this.#ready = undefined;
+    }
     // These statuses tell the service and its clients that the bot does not run.
     if (RESERVED.includes(name)) throw new RangeError(`the status ${name} is the service's own`);
     if (this.#budget.spend(Date.now())) {

@@ -157,6 +157,11 @@ export interface BotDefinition<
   description?: string;
   /** Schema of the configuration; must be an object's. */
   config: Config;
+  /**
+   * The status in which a bot is ready: a rollout goes on when a bot has it. Without it a bot is ready when it has run for long
+   * enough.
+   */
+  ready?: string;
   /** Creates the state that commands and `run` share, for each run. */
   state?: () => State;
   commands?: { [Name in keyof Args]: BotCommand<Args[Name], Static<Config>, State> };
@@ -169,6 +174,7 @@ export interface BotKind {
   kind: string;
   description: string;
   config: JsonObject;
+  ready?: string;
   state: () => unknown;
   commands: Record<
     string,

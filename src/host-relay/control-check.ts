@@ -46,6 +46,8 @@ const TELLS: {
     runs.exited(run, id);
     return true;
   },
+  // Main knows the bots of the runs of each host.
+  ready: () => true,
   settled({ run }, runs) {
     runs.settled(run);
     return true;

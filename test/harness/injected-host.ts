@@ -81,6 +81,7 @@ export class InjectedHost {
     const events = {
       // Like every message between this host and main one turn of the loop later, as from another thread.
       exited: (exit: BotExit) => void turn().then(() => exited(exit)),
+      ready() {},
       settled: (run: number) => void turn().then(() => this.#runs.settle(run)),
       lateError: (error: LateError) => void turn().then(() => lateError(error)),
       flooded: (flood: BotFlood) => void turn().then(() => flooded(flood)),

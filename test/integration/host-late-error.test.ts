@@ -27,6 +27,7 @@ it('a late error of the thread is reported', async () => {
   const host = new HostThread(0, options, setOf(), sink, {
     awake() {},
     exited() {},
+    ready() {},
     lateError() {},
     flooded() {},
     used() {},

@@ -66,6 +66,7 @@ async function open(startLink: typeof startThreadLink): Promise<void> {
   const events = {
     awake: ignored,
     exited: ignored,
+    ready: ignored,
     lateError: ignored,
     flooded: ignored,
     used: ignored,

@@ -26,6 +26,7 @@ export function programKind(program: Program, env: readonly string[] = []): BotK
     kind,
     description: definition.description ?? `The program ${command[0]} over ${name}`,
     config,
+    ...(definition.ready !== undefined && { ready: definition.ready }),
     state: (): RunState => ({ session: undefined }),
     commands: commandsOf(protocol.commands(program)),
     run: (ctx) => runProgram(ctx as ProgramContext, program, protocol, env),

@@ -6,6 +6,7 @@ import { ANY_PERMIT } from '../../shared/contract/command-messages.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import type { BotExit, LateError } from '../../shared/contract/host-messages.js';
 import type { JsonObject } from '../../shared/contract/json.js';
+import { Deferred } from '../../shared/deferred.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { HostThread } from '../threads/host-thread.js';
@@ -82,6 +83,8 @@ const AT_REST = {
   next_try: null,
   version: null,
 };
+/** States of a bot that is about to run. */
+const COMING: ReadonlySet<BotState> = new Set(['queued', 'placing', 'announcing']);
 /** The status of a state where the two have different names. */
 const SHOWN: Partial<Record<BotState, string>> = { queued: 'starting', held: 'failed' };
 /** Number of the last run of any bot. */
@@ -114,6 +117,10 @@ export class Bot {
   /** A run of the bot did not stop, or took its host down. From then on the bot has its own host. */
   #isIsolated = false;
   #timer: NodeJS.Timeout | undefined;
+  /** The last run that had the status in which its kind is ready. */
+  #readyRun = 0;
+  /** Called after each change of the state. Bounded by the operations that wait for the bot. */
+  readonly #watchers = new Set<() => void>();
   /** The bot's last place among those that wait for their turn to start. */
   #place: { lane: Lane; leave(): void } | undefined;
 
@@ -373,6 +380,56 @@ export class Bot {
     return { host: this.#host.number, permit: this.#permit };
   }
 
+  /** To be called when the bot of a run has the status in which its kind is ready. */
+  ready(run: number): void {
+    if (run !== this.#run) return;
+    this.#readyRun = run;
+    this.#tellWatchers();
+  }
+
+  /**
+   * Resolves when a bot that was started is healthy: it has the status in which its kind is ready or, where the kind names none, has
+   * run for so long. Its turn to start, and its wait for a host, do not count.
+   * @param ready that status. @throws Error with the reason when it ends before, or is not ready within that time.
+   */
+  async whenHealthy(
+    ready: string | undefined,
+    withinMs: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let runsSince: number | undefined;
+    for (;;) {
+      if (signal.aborted) throw new DroverError('no_answer');
+      if (this.#state === 'running') {
+        if (ready !== undefined && this.#readyRun === this.#run) return;
+        runsSince ??= performance.now();
+        const left = withinMs - (performance.now() - runsSince);
+        if (left <= 0 && ready === undefined) return;
+        if (left <= 0) throw new Error(`it did not get the status ${ready} within ${withinMs} ms`);
+        await this.#change(signal, left);
+      } else if (this.#state === 'ended' || (COMING.has(this.#state) && runsSince === undefined)) {
+        await this.#change(signal);
+      } else throw new Error(this.snapshot.last_error ?? `it is ${this.snapshot.status}`);
+    }
+  }
+
+  /** Resolves after the next change of the state, after so long, or when the signal is aborted. */
+  async #change(signal: AbortSignal, withinMs?: number): Promise<void> {
+    const changed = new Deferred();
+    const resolve = (): void => changed.resolve();
+    this.#watchers.add(resolve);
+    signal.addEventListener('abort', resolve);
+    const timer = withinMs === undefined ? undefined : setTimeout(resolve, withinMs);
+    await changed.promise;
+    clearTimeout(timer);
+    signal.removeEventListener('abort', resolve);
+    this.#watchers.delete(resolve);
+  }
+
+  #tellWatchers(): void {
+    for (const tell of [...this.#watchers]) tell();
+  }
+
   /** To be called when the host was lost. That counts against a suspect; any other bot is restarted regardless of its policy. */
   hostLost(error: string, suspected: boolean): void {
     if (suspected) this.#isolate('its bot host was lost because of it');
@@ -503,6 +560,7 @@ export class Bot {
     if ('run' in input && input.run !== this.#run) return;
     const { to, effects } = nextStep(this.#state, input.type, this.#isClosing);
     this.#state = to;
+    this.#tellWatchers();
     await Promise.all(effects.map((effect) => this.#perform(effect, input)));
   }
 

@@ -61,6 +61,8 @@ export interface PoolListener {
   /** A host beats again, after a time in which nothing ran in it. */
   awake(): void;
   exited(exit: BotExit): void;
+  /** The bot of this run has the status in which its kind is ready. */
+  ready(bot: string, run: number): void;
   lateError(error: LateError): void;
   /** A bot has been above its limits of lines or statuses for a while. */
   flooded(flood: BotFlood): void;
@@ -384,6 +386,7 @@ export class HostPool {
     const events = {
       awake: this.#events.awake,
       exited: this.#events.exited,
+      ready: this.#events.ready,
       lateError: this.#events.lateError,
       flooded: this.#events.flooded,
       used: (report: UsageReport) => this.#events.used(host, report),

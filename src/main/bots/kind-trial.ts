@@ -112,6 +112,7 @@ export class KindTrial {
     const sink = { peer, ready: Promise.resolve(peer) };
     const events = {
       awake() {},
+      ready() {},
       exited: (exit: BotExit) => this.#exited.resolve(exit),
       lateError({ error, isLeftOpen }: LateError) {
         // The trial lists what the bot leaves.

@@ -529,6 +529,11 @@ export class BotRegistry {
     bot.exited(exit);
   }
 
+  /** The bot has the status in which its kind is ready. */
+  ready(id: string, run: number): void {
+    this.#bots.get(id)?.ready(run);
+  }
+
   /** A bot has been above its limits of lines or statuses for a while. Who looks for it finds the incident. */
   flooded({ id, run, reason: skipped }: BotFlood): void {
     const bot = this.#bots.get(id);

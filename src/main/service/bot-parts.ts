@@ -221,6 +221,7 @@ export function hostListener(
       memoryGuard.watch();
     },
     exited: (exit) => registry.exited(exit),
+    ready: (bot, run) => registry.ready(bot, run),
     lateError: (error) => registry.lateError(error),
     flooded: (flood) => registry.flooded(flood),
     used: (host, report) => usage.report(host, report),

@@ -86,6 +86,8 @@ export interface HostEvents {
   /** It beats again, after a time in which nothing ran in it. */
   awake(): void;
   exited(exit: BotExit): void;
+  /** The bot of this run has the status in which its kind is ready. */
+  ready(bot: string, run: number): void;
   lateError(error: LateError): void;
   /** A bot has been above its limits of lines or statuses for a while. */
   flooded(flood: BotFlood): void;
@@ -160,6 +162,10 @@ export class HostThread {
         flooded: events.flooded,
         offered: events.offered,
         kindFailed: events.kindFailed,
+        ready: ({ run }) => {
+          const bot = this.#runs.botOf(run);
+          if (bot !== null) events.ready(bot, run);
+        },
         settled: ({ run }) => this.#runs.settle(run),
         used: events.used,
       },

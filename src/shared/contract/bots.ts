@@ -392,6 +392,9 @@ export const KindInfo = Type.Object(
     kind: Type.String(),
     description: Type.String(),
     config: freeObject('JSON Schema of the configuration.'),
+    ready: Type.Optional(
+      Type.String({ description: 'The status in which a bot is ready, for rollouts.' }),
+    ),
     commands: named(
       Type.Object({
         description: Type.String(),

@@ -204,6 +204,7 @@ export const HostTells = Type.Partial(
     awake: Type.Null(),
     exited: BotExit,
     flooded: BotFlood,
+    ready: Type.Object({ run }, closed),
     settled: Type.Object({ run }, closed),
     used: UsageReport,
     lateError: LateError,

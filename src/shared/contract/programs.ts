@@ -42,6 +42,9 @@ export const ProgramDefinition = Type.Object(
     config: Type.Optional(
       freeObject("JSON Schema of a bot's configuration. Without it, bots have none."),
     ),
+    ready: Type.Optional(
+      Type.String({ description: 'The status in which a bot is ready, for rollouts.' }),
+    ),
     commands: Type.Optional(
       Type.Record(
         Type.String({ pattern: BOT_ID.source }),

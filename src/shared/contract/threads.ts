@@ -557,6 +557,8 @@ export type HostControlMethods = {
   awake(input: null): void;
   /** A bot ended by itself. Its last lines are posted. */
   exited(input: BotExit): void;
+  /** The bot has the status in which its kind is ready, for the first time in this run. */
+  ready(input: { run: number }): void;
   flooded(input: BotFlood): void;
   /**
    * The kind's `run` has returned or thrown, for each run that was started. It comes after its end when the bot ignores

@@ -87,6 +87,7 @@ beforeEach(() => {
   const limits = { botLinesPerSecond: 0, networkAllow: null, commandTimeoutMs: TIMEOUT_MS };
   const events = {
     exited: ({ id }: { id: string }) => void exits.push(`${id} after ${lines().length} lines`),
+    ready: () => {},
     settled: () => {},
     lateError: () => {},
     flooded: () => {},
@@ -301,6 +302,7 @@ it('the line about a command that its bot’s end interrupts is published before
   const exited = new Promise<number>((resolve) => {
     const events = {
       exited: () => resolve(lines().length),
+      ready: () => {},
       settled: () => {},
       lateError: () => {},
       flooded: () => {},

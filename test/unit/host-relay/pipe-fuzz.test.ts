@@ -43,6 +43,9 @@ function mainOf(port: EventEmitter & { postMessage(message: unknown): void }) {
       calls.push('exited');
     },
     flooded: (flood) => void expectOwn(flood),
+    ready({ run }) {
+      expect(Number.isSafeInteger(run)).toBe(true);
+    },
     settled({ run }) {
       expect(Object.values(RUNS)).toContain(run);
     },
