@@ -193,7 +193,6 @@ export class BulkRequests {
         publish(event(operation, bot, null, Date.now() - asked));
       },
       ended(bot: Readonly<OperationBot>, operation: string): void {
-        if (bot.result === 'skipped') return;
         const took = (bot.ended_ms ?? 0) - (bot.began_ms ?? 0);
         publish(event(operation, bot.id, bot.error, Math.max(0, took)));
       },

@@ -174,8 +174,6 @@ export class Operations {
     record.counts = { ...NONE };
     for (const { result } of bots) record.counts[result] += 1;
     if (!task) {
-      // Bots that were never stored.
-      record.counts.unknown += record.bots - bots.length;
       Object.assign(record, { state: 'interrupted', reason: KILLED, ended_ms: this.#clock.now() });
     }
     const held = this.#hold(task ?? NOTHING, record, bots, task !== null);

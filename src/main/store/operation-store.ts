@@ -47,7 +47,7 @@ export class OperationStore {
     );
   }
 
-  /** In their order. Bots whose piece was not stored are missing. */
+  /** In their order. */
   *bots({ id, bots }: Pick<OperationRecord, 'id' | 'bots'>): Generator<RecordedBot> {
     for (let piece = 0; piece * PIECE_BOTS < bots; piece++) {
       for (const stored of (this.#table.get(pieceKey(id, piece)) ?? []) as StoredBot[]) {

@@ -391,7 +391,12 @@ it('an orderly stop knows what was not begun', async () => {
 });
 
 it('one that can go on does, with the bots whose end is not known, and paused if it was', async () => {
-  const resume = () => ({ ...task(4, { parallel: 2 }), type: 'rollout' as const });
+  const ends: string[] = [];
+  const resume = () => ({
+    ...task(4, { parallel: 2 }),
+    type: 'rollout' as const,
+    ended: ({ id }: { id: string }) => void ends.push(id),
+  });
   const first = await engine().add(resume());
   await end(['b0']);
   first.pause();
@@ -408,7 +413,8 @@ it('one that can go on does, with the bots whose end is not known, and paused if
   expect([...running.keys()]).toEqual(['b1', 'b2']);
   // Stopped in order, it goes on again.
   await after.stop();
-  await end(['b1'], new Error('the service is ending'));
+  await end(['b1'], new DroverError('unavailable'));
+  expect(ends).toEqual(['b0']);
   const last = engine({ resume });
   last.start();
   expect([...running.keys()].sort()).toEqual(['b1', 'b2']);
@@ -462,15 +468,18 @@ it('refuses one more than 400 that have not ended, but not one that ends bots', 
 it('goes on while the disk is full, and is stored when it no longer is', async () => {
   isDiskFull = true;
   const operations = engine();
-  const operation = await operations.add(task(2));
+  const operation = await operations.add(task(600));
+  await clock.pass(1000);
   await end();
   expect(operation.state).toBe('done');
   await clock.pass(5000);
-  expect(results(operations, operation)).toEqual(['b0 done', 'b1 done']);
+  expect(results(operations, operation)).toEqual(names(600).map((bot) => `${bot} done`));
   expect(table.size).toBe(0);
   isDiskFull = false;
   await clock.pass(1000);
-  expect(engine().record(operation.id)).toMatchObject({ state: 'done' });
+  const after = engine();
+  expect(after.record(operation.id)).toMatchObject({ state: 'done' });
+  expect(results(after, operation)).toHaveLength(600);
   expect(clock.timers).toBe(0);
 });
 
