@@ -84,7 +84,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'src/main': { may: [], why: 'src/main has folders only' },
   ...inOrder(
     'src/main',
-    ['environment', 'store', 'threads', 'rules', 'bots', 'access', 'service'],
+    ['environment', 'store', 'threads', 'rules', 'bots', 'operations', 'access', 'service'],
     [
       'src/cluster/*',
       'src/cluster/control/nats-cluster.ts',

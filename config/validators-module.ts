@@ -77,10 +77,11 @@ function rulesOf(
     takesAnyQuery: takesAnyQuery ?? false,
     query,
   };
-  if (body === undefined) return { ...rules, body: null };
+  if (body === undefined) return { ...rules, body: null, maxBytes: 0, lines: null };
   const schema = NAMES.find((one) => SCHEMAS[one] === body.schema);
   if (schema === undefined) throw new Error(`${name}: its body is none of src/shared/schemas.ts`);
-  return { ...rules, body: schema as RouteRules['body'] };
+  const { maxBytes = 0, lines = null } = body;
+  return { ...rules, body: schema as RouteRules['body'], maxBytes, lines };
 }
 
 const folder = new URL('../src/generated/', import.meta.url);

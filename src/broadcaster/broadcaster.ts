@@ -4,11 +4,12 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Kind } from '../shared/contract/event-kinds.js';
 import {
   type ActivityEvent,
-  type AlertEvent,
+  type AlertItem,
   type BotSnapshot,
   hasLeft,
   type LogItem,
   type MainItem,
+  type OperationItem,
 } from '../shared/contract/events.js';
 import { messageJson } from '../shared/contract/line-text.js';
 import { BROADCASTER_CELLS } from '../shared/contract/metric-layout.js';
@@ -81,8 +82,8 @@ export class Broadcaster {
       try {
         if (item.kind === 'log') this.#log(item);
         else if (item.kind === 'session') this.#session(item.id, item.patch);
-        else if (item.kind === 'alert') this.#alert(item.event);
-        else this.#activity(item.event);
+        else if (item.kind === 'activity') this.#activity(item.event);
+        else this.#ofNoBot(item);
       } catch (thrown) {
         // Writers bound their items to the size of a frame; one that is too large must not lose the others.
         this.#refused(messageOf(thrown));
@@ -198,9 +199,10 @@ export class Broadcaster {
     this.#append('activity', JSON.stringify(event));
   }
 
-  #alert(event: AlertEvent): void {
-    Object.assign(this.#meta, NO_META, { kind: KIND_CODE.alert, level: NO_LEVEL });
-    this.#append('alert', JSON.stringify(event));
+  /** Only streams without a limit to some bots get it. */
+  #ofNoBot({ kind, event }: AlertItem | OperationItem): void {
+    Object.assign(this.#meta, NO_META, { kind: KIND_CODE[kind], level: NO_LEVEL });
+    this.#append(kind, JSON.stringify(event));
   }
 
   #countWaits(): void {

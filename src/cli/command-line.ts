@@ -14,6 +14,7 @@ import { addKinds } from './commands/kind-commands.js';
 import { addLogin } from './commands/login.js';
 import { addLogs } from './commands/logs.js';
 import { addNodes } from './commands/node-commands.js';
+import { addOperations } from './commands/operation-commands.js';
 import { addPressure } from './commands/pressure.js';
 import { addPrune } from './commands/prune.js';
 import { addRecord } from './commands/record.js';
@@ -45,6 +46,7 @@ export function createProgram(): Command {
     addKinds,
     addIncidents,
     addActivity,
+    addOperations,
     addRules,
     addTop,
     addPressure,

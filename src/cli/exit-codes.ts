@@ -20,7 +20,7 @@ export const EXIT_MEANING: Record<keyof typeof EXIT, string> = {
   no_service:
     'no service at the address, or it was gone when `record`, `check --live` or `wait` ended',
   not_allowed: 'missing or invalid token, missing scope, or wrong PIN',
-  not_found: 'no such bot, token, command, kind or incident',
+  not_found: 'no such bot, token, command, kind, incident or operation',
   timeout: 'timed out',
   not_as_expected:
     '`check`: an expectation failed; `doctor`: a check failed; `kinds test`: something is left behind',

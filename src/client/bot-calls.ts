@@ -1,15 +1,17 @@
 import type {
   ActionOutcome,
+  ActionResults,
   BotActionsBody,
   BotConfig,
   CreateBotBody,
   UpdateBotBody,
 } from '../shared/contract/bots.js';
 import type { BotSnapshot } from '../shared/contract/events.js';
+import type { Operation, OperationAnswer } from '../shared/contract/operations.js';
 import type { GivenQuery } from '../shared/contract/routes/table.js';
 import type { BotHistory, BotHistoryQuery } from './history.js';
 import type { CallOptions, Http } from './http.js';
-import { HISTORY, SNAPSHOT } from './response-shapes.js';
+import { HISTORY, OPERATION, SNAPSHOT } from './response-shapes.js';
 
 /** The fields of a new bot; omitted ones have their defaults. */
 export type NewBot = Pick<CreateBotBody, 'id' | 'kind'> &
@@ -18,6 +20,9 @@ export type NewBot = Pick<CreateBotBody, 'id' | 'kind'> &
 /** One action for many bots, selected by id, by label, or both. */
 export type BotActions = BotActionsBody;
 export type { BotConfig };
+
+/** An operation on many bots; `results` once it has ended. */
+export type BegunActions = OperationAnswer & Partial<Pick<ActionResults, 'results'>>;
 
 /** Calls about bots. */
 export class BotCalls {
@@ -40,7 +45,23 @@ export class BotCalls {
 
   /** `POST /api/bots`: creates a bot and starts it. */
   async create(bot: NewBot, options?: CallOptions): Promise<BotSnapshot> {
-    return this.#http.json('POST /api/bots', [], { ...options, body: bot, shape: SNAPSHOT });
+    const request = { ...options, body: bot, shape: SNAPSHOT };
+    return (await this.#http.json('POST /api/bots', [], request)) as BotSnapshot;
+  }
+
+  /**
+   * `POST /api/bots` with up to 10,000 bots, of which all are created or none. @param bots or NDJSON with one on each line.
+   * @param query `wait`: how long to wait for the operation that starts them, in ms. @returns the operation as it is then.
+   */
+  async createMany(
+    bots: readonly NewBot[] | string,
+    { signal, ...query }: CallOptions & GivenQuery<'POST /api/bots'> = {},
+  ): Promise<Operation> {
+    const lines =
+      typeof bots === 'string' ? bots : bots.map((bot) => JSON.stringify(bot)).join('\n');
+    const request = { signal, query, lines, shape: { operation: OPERATION } };
+    const answer = await this.#http.json('POST /api/bots', [], request);
+    return (answer as OperationAnswer).operation;
   }
 
   async get(id: string, options?: CallOptions): Promise<BotSnapshot> {
@@ -106,5 +127,17 @@ export class BotCalls {
   async act(actions: BotActions, options?: CallOptions): Promise<Record<string, ActionOutcome>> {
     const request = { ...options, body: actions };
     return this.#http.field('POST /api/bots/actions', [], 'results', 'object', request);
+  }
+
+  /**
+   * `POST /api/bots/actions`, for as long as `wait` says, in ms. @returns the operation; with the status or error of each bot if it has
+   * ended by then.
+   */
+  async begin(
+    actions: BotActions,
+    { signal, ...query }: CallOptions & GivenQuery<'POST /api/bots/actions'> = {},
+  ): Promise<BegunActions> {
+    const request = { signal, query, body: actions, shape: { operation: OPERATION } };
+    return this.#http.json('POST /api/bots/actions', [], request);
   }
 }

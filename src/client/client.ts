@@ -24,6 +24,7 @@ import type {
   StatsQuery,
 } from './history.js';
 import { type CallOptions, expectType, type Fetch, Http } from './http.js';
+import { OperationCalls } from './operation-calls.js';
 import {
   EVENT,
   HOSTS,
@@ -57,6 +58,7 @@ export interface LiveOptions extends EventFilter, StreamOptions {
 /** A client of one service: a typed call for each route of docs/API.md. Calls reject with ApiError, or with the reason of their signal. */
 export class DroverClient {
   readonly bots: BotCalls;
+  readonly operations: OperationCalls;
   readonly tokens: TokenCalls;
   readonly rules: RuleCalls;
   readonly #http: Http;
@@ -65,6 +67,7 @@ export class DroverClient {
   constructor({ url, token, fetch }: DroverClientOptions) {
     this.#http = new Http(url, token, fetch);
     this.bots = new BotCalls(this.#http);
+    this.operations = new OperationCalls(this.#http);
     this.tokens = new TokenCalls(this.#http);
     this.rules = new RuleCalls(this.#http);
   }

@@ -32,6 +32,8 @@ export interface Request<R extends RouteName> extends CallOptions {
   headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. Fields that have a default may be missing. */
   body?: Partial<BodyOf<R>>;
+  /** Sent as NDJSON, in place of a body. */
+  lines?: string;
   /** Statuses above 299 that are not errors of this call. */
   accept?: readonly number[];
 }
@@ -70,7 +72,7 @@ export class Http {
     path: PathOf<R>,
     request: Request<R> = {},
   ): Promise<Response> {
-    const { signal, body } = request;
+    const { signal, body, lines } = request;
     const { method, target } = requestOf(route, path);
     const headers: Record<string, string> = { ...request.headers };
     if (this.token !== undefined) headers['authorization'] = `Bearer ${this.token}`;
@@ -79,6 +81,9 @@ export class Http {
     if (body !== undefined) {
       headers['content-type'] = 'application/json';
       init.body = JSON.stringify(body);
+    } else if (lines !== undefined) {
+      headers['content-type'] = 'application/x-ndjson';
+      init.body = lines;
     }
     const url = `${this.url}${target}${queryString(request.query ?? {})}`;
     const response = await this.#orApiError(signal, () => this.fetch(url, init));

@@ -46,7 +46,7 @@ export type {
 } from '../shared/contract/tokens.js';
 export { ApiError } from './api-error.js';
 export type { BackoffOptions } from './backoff.js';
-export type { BotActions, BotConfig, NewBot } from './bot-calls.js';
+export type { BegunActions, BotActions, BotConfig, NewBot } from './bot-calls.js';
 export { DroverClient, type DroverClientOptions, type LiveOptions } from './client.js';
 export type { BotFilter, EventFilter } from './event-filter.js';
 export { EventStream, type StreamOptions, type StreamState } from './event-stream.js';
@@ -66,5 +66,11 @@ export type {
   StatsQuery,
 } from './history.js';
 export type { CallOptions, Fetch, FetchInit } from './http.js';
+export type {
+  Operation,
+  OperationBot,
+  OperationBots,
+  OperationList,
+} from './operation-calls.js';
 export type { StreamEvent } from './stream-events.js';
 export { type NewToken, signInUrl } from './token-calls.js';

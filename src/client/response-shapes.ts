@@ -54,6 +54,14 @@ export const HISTORY: Shape = {
   step_ms: 'number',
   points: [{ at_ms: 'number', values: 'object' }],
 };
+export const OPERATION: Shape = {
+  id: 'string',
+  title: 'string',
+  state: 'string',
+  bots: 'number',
+  counts: { waiting: 'number', done: 'number', failed: 'number' },
+};
+export const OPERATION_BOT: Shape = { id: 'string', result: 'string' };
 export const EVENT: Shape = { event: 'string', data: 'anything' };
 
 export function hasShape(value: unknown, shape: Shape): boolean {

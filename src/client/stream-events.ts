@@ -4,6 +4,7 @@ import type {
   AlertEvent,
   GapEvent,
   LogEvent,
+  OperationEvent,
   SessionEvent,
 } from '../shared/contract/events.js';
 import type { SseFrame } from './sse-parser.js';
@@ -20,10 +21,18 @@ export type StreamEvent =
   | (WithId & { event: 'gap'; data: GapEvent })
   | (WithId & { event: 'alert'; data: AlertEvent })
   | (WithId & { event: 'activity'; data: ActivityEvent })
+  | (WithId & { event: 'operation'; data: OperationEvent })
   /** An unknown event of a later service version: `name` is its name (`message` by default), `data` its JSON or text. */
   | (WithId & { event: 'other'; name: string; data: unknown });
 
-const KNOWN: ReadonlySet<string> = new Set<Kind>(['log', 'session', 'gap', 'alert', 'activity']);
+const KNOWN: ReadonlySet<string> = new Set<Kind>([
+  'log',
+  'session',
+  'gap',
+  'alert',
+  'activity',
+  'operation',
+]);
 
 /** @throws SyntaxError if the data of a known event is not JSON. */
 export function typedEvent(frame: SseFrame, resumes: boolean): StreamEvent {

@@ -87,6 +87,8 @@ export interface SecretFields {
 export interface SpecStore {
   all(): BotSpec[];
   put(spec: BotSpec): Promise<void>;
+  /** New bots: all or none, in a single service. */
+  putMany(specs: readonly BotSpec[]): Promise<void>;
   remove(id: string): Promise<void>;
 }
 

@@ -10,6 +10,7 @@ import { type HistoryRoutesParts, historyRoutes } from './routes/history-routes.
 import { type IncidentRoutesParts, incidentRoutes } from './routes/incident-routes.js';
 import { type MetricsRouteParts, metricsRoute } from './routes/metrics-route.js';
 import { type NodeRoutesParts, nodeRoutes } from './routes/node-routes.js';
+import { type OperationRoutesParts, operationRoutes } from './routes/operation-routes.js';
 import { readyRoute } from './routes/ready-route.js';
 import { referenceRoutes } from './routes/reference-routes.js';
 import { type RuleRoutesParts, ruleRoutes } from './routes/rule-routes.js';
@@ -24,6 +25,7 @@ export type FrontParts = RequestHandlerOptions &
   BotRoutesParts &
   IncidentRoutesParts &
   NodeRoutesParts &
+  OperationRoutesParts &
   RuleRoutesParts &
   RunRoutesParts &
   HistoryRoutesParts &
@@ -64,6 +66,7 @@ export function createHandler(parts: FrontParts): RequestHandler {
       ...botRoutes(parts),
       ...incidentRoutes(parts),
       ...nodeRoutes(parts),
+      ...operationRoutes(parts),
       ...ruleRoutes(parts),
       ...runRoutes(parts),
       ...historyRoutes(parts),

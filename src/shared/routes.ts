@@ -16,6 +16,10 @@ export interface RouteRules {
   query: QuerySchema;
   /** Name of the schema of its body; null without a body. */
   body: BodySchema | null;
+  /** Bytes of its body, where that is more than `http.max_body_bytes`; else 0. */
+  maxBytes: number;
+  /** Bounds of NDJSON in place of its body; null for a route that does not take it. */
+  lines: { most: number; maxBytes: number } | null;
 }
 
 export const ROUTES: Readonly<Record<RouteName, RouteRules>> = generated.ROUTES;

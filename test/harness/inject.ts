@@ -128,6 +128,7 @@ export class InjectedService implements ServiceApi {
   readonly #registry: BotRegistry;
   readonly #events: ServiceEvents;
   readonly #access: Access;
+  readonly #operations: ControlParts['operations'];
   readonly #streams: Quota<'perToken' | 'perAddress'>;
   readonly #host: InjectedHost;
   readonly #versions = new KindVersions();
@@ -181,6 +182,7 @@ export class InjectedService implements ServiceApi {
     });
     const control = this.#buildControl();
     this.#access = control.access;
+    this.#operations = control.operations;
     this.#createFronts(control, limits);
   }
 
@@ -195,6 +197,7 @@ export class InjectedService implements ServiceApi {
     }
     await this.#access.adoptTokens();
     this.#access.start();
+    this.#operations.start();
     await this.#registry.show(firstBots(config, this.#registry));
     await this.#registry.begin(() => null);
     this.#rules.begin();
@@ -287,6 +290,7 @@ export class InjectedService implements ServiceApi {
     this.#closed = true;
     const { store, dir, isDirKept } = this.#parts;
     this.#access.beginStop();
+    await this.#operations.stop();
     await this.#registry.stopAll(0);
     for (const front of this.#fronts) front.close();
     await this.#access.stop();
@@ -314,9 +318,9 @@ export class InjectedService implements ServiceApi {
       kinds: { modules: [], perhaps: new Set(), programs: {}, failed: [] },
       quarantine: this.#kindQuarantine,
       rules: this.#rules,
-      cluster: { ...cluster, bots: NO_OTHER_BOTS, tokens: NO_TOKEN_SHARING },
       versions: this.#versions,
       reload: { reload: () => Promise.reject(new Error('not injected')) },
+      cluster: { ...cluster, node: null, bots: NO_OTHER_BOTS, tokens: NO_TOKEN_SHARING },
       service: this,
       warn: (message) => this.warnings.push(message),
       fronts: {

@@ -1,7 +1,7 @@
 // The payloads as the contract defines them, independent of the service's code.
 
 import { expect } from 'vitest';
-import type { ActivityEvent } from '../../src/shared/contract/events.js';
+import type { ActivityEvent, OperationEvent } from '../../src/shared/contract/events.js';
 import { TEST_NATS } from './service.js';
 import type { Frame, SseStream } from './sse.js';
 
@@ -63,6 +63,11 @@ export function snapshotOf(frame: Frame): Snapshot | undefined {
 /** What an activity frame says. Undefined for any other frame. */
 export function activityOf(frame: Frame): ActivityEvent | undefined {
   return frame.event === 'activity' ? (frame.json as ActivityEvent) : undefined;
+}
+
+/** What an operation frame says. Undefined for any other frame. */
+export function operationOf(frame: Frame): OperationEvent | undefined {
+  return frame.event === 'operation' ? (frame.json as OperationEvent) : undefined;
 }
 
 export function logs(stream: SseStream): Log[] {

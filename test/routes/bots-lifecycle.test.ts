@@ -525,6 +525,9 @@ describe('in backoff', () => {
 describe('POST /api/bots/actions', () => {
   const actions = (body: unknown) => POST(service, '/api/bots/actions', body);
 
+  const resultsOf = async (body: object): Promise<object> =>
+    ((await actions(body)).json as { results: object }).results;
+
   it('selects bots by id, by label, or both, and returns a result for each', async () => {
     const team = `team-${serial}`;
     const members = times(3, (n) => `${team}-${n}`);
@@ -537,26 +540,22 @@ describe('POST /api/bots/actions', () => {
     expect(Object.keys((started.json as { results: object }).results).sort()).toEqual(members);
     for (const member of members) await statusFrom(stream, 0, member, 'online');
     // Starting them again changes nothing and returns their status.
-    expect((await actions({ action: 'start', labels: { team } })).json).toEqual({
-      results: Object.fromEntries(members.map((member) => [member, { status: 'online' }])),
-    });
+    expect(await resultsOf({ action: 'start', labels: { team } })).toEqual(
+      Object.fromEntries(members.map((member) => [member, { status: 'online' }])),
+    );
 
-    expect((await actions({ action: 'stop', ids: [members[0], 'nobody'] })).json).toEqual({
-      results: {
-        [members[0] as string]: { status: 'stopped' },
-        nobody: { error: expect.stringMatching('no bot "nobody"') },
-      },
+    expect(await resultsOf({ action: 'stop', ids: [members[0], 'nobody'] })).toEqual({
+      [members[0] as string]: { status: 'stopped' },
+      nobody: { error: expect.stringMatching('no bot "nobody"') },
     });
-    expect(
-      (await actions({ action: 'stop', ids: members, labels: { team, odd: '1' } })).json,
-    ).toEqual({ results: { [members[1] as string]: { status: 'stopped' } } });
+    expect(await resultsOf({ action: 'stop', ids: members, labels: { team, odd: '1' } })).toEqual({
+      [members[1] as string]: { status: 'stopped' },
+    });
     expect(await snapshot(service, members[2] as string)).toMatchObject({ status: 'online' });
-    expect((await actions({ action: 'stop', labels: { team: 'no such' } })).json).toEqual({
-      results: {},
-    });
-    expect((await actions({ action: 'delete', labels: { team } })).json).toEqual({
-      results: Object.fromEntries(members.map((member) => [member, { status: 'deleted' }])),
-    });
+    expect(await resultsOf({ action: 'stop', labels: { team: 'no such' } })).toEqual({});
+    expect(await resultsOf({ action: 'delete', labels: { team } })).toEqual(
+      Object.fromEntries(members.map((member) => [member, { status: 'deleted' }])),
+    );
     expect((await list(service)).filter(({ labels }) => labels['team'] === team)).toEqual([]);
   });
 

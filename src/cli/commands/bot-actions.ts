@@ -4,27 +4,34 @@ import {
   type ActionOutcome,
   ApiError,
   type BotAction,
+  type BotActions,
   type BotFilter,
   type BotSnapshot,
+  type Operation,
 } from '../../client/index.js';
 import { watchBots } from '../connection/bot-watch.js';
 import { type Connection, type ConnectionOptions, connect } from '../connection/connection.js';
+import { followOperation, operationBots } from '../connection/operation-watch.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
-import { isSelecting, selectedIds } from '../flags/bot-selectors.js';
+import { isSelecting, selectedIds, selectorQuery } from '../flags/bot-selectors.js';
+import { type PaceFlags, paceOf } from '../flags/pace-flags.js';
 import { complain } from '../terminal/action.js';
 import { printJson, printLine } from '../terminal/output.js';
-import { showProgress } from '../terminal/progress.js';
 import { complainOfChanges } from './changed-kinds.js';
 
-/** Bots per request: few enough for its time limit and for progress output. */
-const BATCH = 50;
+/** Bots that a request can name. */
+const MAX_IDS = 10_000;
+/** So long the request itself waits, in ms: it shows no progress, and needs no scope `read`. */
+const FIRST_WAIT_MS = 500;
 /** How long a bot that had failed must run before its start counts as successful, in ms. */
 const SETTLE_MS = 2000;
 /** What a start can lead to that a running bot cannot have. */
 const NOT_RUNNING: readonly string[] = ['failed', 'backoff', 'stopped', 'deleted'];
 
-export interface ActionOptions extends ConnectionOptions, BotFilter {
+export interface ActionOptions extends ConnectionOptions, BotFilter, PaceFlags {
+  /** False: the command does not wait for the end. */
+  wait: boolean;
   json?: true;
 }
 
@@ -55,7 +62,8 @@ export async function actOnBots(
   try {
     const [first] = ids;
     // For a single bot the exit code tells the kind of error.
-    if (first !== undefined && ids.length === 1 && !isSelecting(options)) {
+    const isOne = ids.length === 1 && !isSelecting(options) && options.wait;
+    if (first !== undefined && isOne) {
       return await actOnOne(connection, verb, first, failed, options);
     }
     return await actOnMany(connection, verb, ids, failed, options);
@@ -92,6 +100,16 @@ async function actOnMany(
   failed: FailedBots | undefined,
   options: ActionOptions,
 ): Promise<number> {
+  const { client, call } = connection;
+  const actions: BotActions = { action: verb, ...selectionFor(ids, options), ...paceOf(options) };
+  const wait = options.wait ? FIRST_WAIT_MS : 0;
+  const { operation, results } = await client.bots.begin(actions, { ...call(), wait });
+  if (!options.wait) {
+    if (options.json) await printJson(operation);
+    else await printLine(`${operation.id} ${operation.title}`);
+    return EXIT.ok;
+  }
+  const outcomes = results ?? (await followedResults(connection, operation));
   const all: Record<string, ActionOutcome> = {};
   let errors = 0;
   const report = async (id: string, outcome: ActionOutcome): Promise<void> => {
@@ -102,16 +120,10 @@ async function actOnMany(
     } else if (!options.json) await printLine(`${id} ${outcome.status}`);
   };
   const later: [id: string, status: string][] = [];
-  for (let at = 0; at < ids.length; at += BATCH) {
-    showProgress(`${verb}: ${at} of ${ids.length}`);
-    const { client, call } = connection;
-    const batch = ids.slice(at, at + BATCH);
-    const results = await client.bots.act({ action: verb, ids: batch }, call());
-    for (const [id, outcome] of Object.entries(results)) {
-      if ('status' in outcome && (outcome.status === 'failed' || failed?.has(id))) {
-        later.push([id, outcome.status]);
-      } else await report(id, outcome);
-    }
+  for (const [id, outcome] of Object.entries(outcomes)) {
+    if ('status' in outcome && (outcome.status === 'failed' || failed?.has(id))) {
+      later.push([id, outcome.status]);
+    } else await report(id, outcome);
   }
   for (const [id, status] of later) {
     await report(id, await settled(connection, id, status, failed));
@@ -119,6 +131,28 @@ async function actOnMany(
   if (isStart(verb)) await complainOfChanges(connection, ids);
   if (options.json) await printJson(all);
   return errors === 0 ? EXIT.ok : EXIT.failed;
+}
+
+/** Ids where the service takes so many; more are selected again by the service. */
+function selectionFor(ids: readonly string[], options: ActionOptions): Partial<BotActions> {
+  if (ids.length <= MAX_IDS) return { ids: [...ids] };
+  return { query: selectorQuery(options) };
+}
+
+/** Shows how far it is, until it has ended. */
+async function followedResults(
+  connection: Connection,
+  begun: Operation,
+): Promise<Record<string, ActionOutcome>> {
+  const { id, reason } = await followOperation(connection, begun);
+  const bots = await operationBots(connection, id);
+  if (reason !== null) complain(`${begun.title}: ${reason}`);
+  return Object.fromEntries(
+    bots.map(({ id: bot, result, status, error }): [string, ActionOutcome] => [
+      bot,
+      result === 'done' && status !== null ? { status } : { error: error ?? result },
+    ]),
+  );
 }
 
 /** @param status of a bot after the action. @returns the error of a bot that failed because of it. */

@@ -10,6 +10,7 @@ import { selectBots, withBotSelectors } from '../flags/bot-selectors.js';
 import { objectOf } from '../flags/config-flag.js';
 import { showDuration } from '../flags/duration.js';
 import { duration, labels, list } from '../flags/flag-values.js';
+import { withPaceFlags } from '../flags/pace-flags.js';
 import { parameterText } from '../flags/parameter-text.js';
 import {
   type PlacementFlags,
@@ -22,6 +23,7 @@ import { type RestartFlags, restartOf, withRestartFlags } from '../flags/restart
 import { action } from '../terminal/action.js';
 import { print, printJson, printLine, table } from '../terminal/output.js';
 import { type ActionOptions, actOnBots, removeLeftovers } from './bot-actions.js';
+import { createMany } from './bot-create-many.js';
 import { moveBot } from './bot-move.js';
 import { addGroup, addHelp } from './help.js';
 
@@ -37,7 +39,9 @@ interface ListOptions extends ConnectionOptions, BotFilter {
 }
 
 interface CreateOptions extends ConnectionOptions, RestartFlags, PlacementFlags {
-  kind: string;
+  file?: string;
+  wait: boolean;
+  kind?: string;
   config?: string;
   label?: Record<string, string>;
   quota?: string;
@@ -71,9 +75,16 @@ export function addBots(program: Command): void {
   withPlacement(
     withRestartFlags(
       withConnection(
-        bots.command('create').description('create a bot and start it').argument('<id>'),
+        bots
+          .command('create')
+          .description('create a bot and start it, or with --file many')
+          .argument('[id]'),
       )
-        .requiredOption('--kind <kind>', 'kind of the bot')
+        .option(
+          '--file <file>',
+          'create all bots of a file, or none: one as JSON on each line; - for standard input',
+        )
+        .option('--kind <kind>', 'kind of the bot')
         .option(
           '--config <json>',
           "the bot's configuration as JSON, or @file to read it from a file",
@@ -91,7 +102,8 @@ export function addBots(program: Command): void {
     )
     .option('--host-group <name>', 'share a host with the bots of this group only')
     .option('--stopped', 'create the bot without starting it')
-    .option('--json', 'print the snapshot as JSON')
+    .option('--no-wait', 'with --file: exit as soon as the bots are created')
+    .option('--json', 'print the snapshot, or the operation, as JSON')
     .action(action(createBot));
   withNewPlacement(
     withRestartFlags(
@@ -124,8 +136,8 @@ export function addBots(program: Command): void {
     ['rm', 'delete'],
   ] as const) {
     const what = verb === 'delete' ? 'stop and delete bots' : `${verb} bots`;
-    const command = withBotSelectors(
-      withConnection(bots.command(name).description(what).argument('[id...]')),
+    const command = withPaceFlags(
+      withBotSelectors(withConnection(bots.command(name).description(what).argument('[id...]'))),
     ).option('--json', 'print the status or the error of each bot as JSON');
     if (verb === 'delete') {
       command.option('--left-on <node>', parameterText('DELETE /api/bots/{id}', 'node'));
@@ -185,9 +197,20 @@ async function showBot(id: string, options: ConnectionOptions): Promise<undefine
   await printJson(await client.bots.get(id, call()));
 }
 
-async function createBot(id: string, options: CreateOptions): Promise<undefined> {
+async function createBot(
+  id: string | undefined,
+  options: CreateOptions,
+): Promise<number | undefined> {
+  const { file, kind } = options;
+  if (file !== undefined) {
+    if (id === undefined && kind === undefined) return createMany({ ...options, file });
+    throw new CliError(EXIT.usage, '--file has the bots: give no id and no --kind');
+  }
+  if (id === undefined || kind === undefined) {
+    throw new CliError(EXIT.usage, 'give an id and --kind, or --file');
+  }
   const { client, call } = connect(options);
-  const bot: NewBot = { id, kind: options.kind, labels: options.label ?? {} };
+  const bot: NewBot = { id, kind, labels: options.label ?? {} };
   if (options.config !== undefined) bot.config = objectOf('--config', options.config);
   const restart = restartOf(options);
   if (restart) bot.restart = restart;
@@ -200,6 +223,7 @@ async function createBot(id: string, options: CreateOptions): Promise<undefined>
   const created = await client.bots.create(bot, call());
   if (options.json) await printJson(created);
   else await printLine(`${created.id} ${created.status}`);
+  return undefined;
 }
 
 async function updateBot(id: string, options: UpdateOptions): Promise<undefined> {

@@ -13,6 +13,7 @@ const DEFAULT_COMMANDS: Readonly<Record<string, string>> = {
   incidents: 'list',
   kinds: 'list',
   nodes: 'list',
+  operations: 'list',
 };
 
 /** What can follow a command path. */

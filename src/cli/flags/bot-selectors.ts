@@ -70,10 +70,15 @@ export async function selectedIds(
   return [...new Set([...given, ...found])];
 }
 
-export function noBots(selectors: BotFilter): CliError {
+/** The selectors as one query. */
+export function selectorQuery(selectors: BotFilter): string {
   const given = ALL.map((name) => [name, selectors[name]] as const);
+  return printQuery(selectionOf(given, 'bots'));
+}
+
+export function noBots(selectors: BotFilter): CliError {
   return new CliError(
     EXIT.not_found,
-    `no bot matches ${printQuery(selectionOf(given, 'bots'))}; list all bots with drover bots list`,
+    `no bot matches ${selectorQuery(selectors)}; list all bots with drover bots list`,
   );
 }

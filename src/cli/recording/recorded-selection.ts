@@ -27,7 +27,10 @@ export function recordedSelection(query: Query): (event: StreamEvent) => boolean
         return test(line, snapshot) || (before !== undefined && test(line, before));
       }
       case 'alert':
-        return test({ ...NO_FIELDS, event: 'alert', text: JSON.stringify(event.data) }, undefined);
+      case 'operation': {
+        const line = { ...NO_FIELDS, event: event.event, text: JSON.stringify(event.data) };
+        return test(line, undefined);
+      }
       case 'activity': {
         const { actor, activity, session_id: bot } = event.data;
         const text = JSON.stringify(event.data);

@@ -1,6 +1,7 @@
 import type { StreamEvent } from '../../client/index.js';
 import { activityText } from '../../shared/contract/activity.js';
 import { alertLine } from '../../shared/contract/alert-line.js';
+import { progressText } from '../../shared/contract/operation-text.js';
 import { type Printed, safeText } from '../../shared/terminal.js';
 import { safeJson } from './output.js';
 
@@ -13,6 +14,7 @@ const COLORS: Readonly<Record<string, number>> = {
   gap: 31,
   alert: 31,
   activity: 34,
+  operation: 34,
   other: 90,
 };
 const DIM = 2;
@@ -50,6 +52,10 @@ export function eventLine(event: StreamEvent, isColored: boolean): Printed[] {
       const { timestamp_ms, session_id, address } = event.data;
       const text = activityText(event.data, session_id ?? '');
       return line(timestamp_ms, 'activity', address ?? '-', text);
+    }
+    case 'operation': {
+      const { began_ms, ended_ms, actor } = event.data;
+      return line(ended_ms ?? began_ms, 'operation', actor.name, progressText(event.data));
     }
     case 'other':
       return line(null, 'other', event.name, safeJson(event.data));

@@ -33,6 +33,15 @@ export function endProgress(): void {
   clearProgress();
 }
 
+const BAR_WIDTH = 20;
+
+/** `[=====>    ]`. */
+export function progressBar(done: number, all: number): string {
+  const filled = all === 0 ? BAR_WIDTH : Math.floor((BAR_WIDTH * done) / all);
+  const tip = filled < BAR_WIDTH ? '>' : '';
+  return `[${`${'='.repeat(filled)}${tip}`.padEnd(BAR_WIDTH)}]`;
+}
+
 /** Elapsed time, of a limit if there is one: `3s of 30s`. */
 export function elapsed(sinceMs: number, limitMs?: number): string {
   const seconds = (ms: number): string => `${Math.floor(ms / 1000)}s`;

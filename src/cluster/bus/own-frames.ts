@@ -20,6 +20,7 @@ const KIND_LENGTH: Readonly<Record<number, number>> = {
   [KIND_CODE.gap]: 3,
   [KIND_CODE.alert]: 5,
   [KIND_CODE.activity]: 8,
+  [KIND_CODE.operation]: 9,
 };
 /** `id: `, `-`, `\nevent: ` and `\ndata: ` around epoch, number and kind. */
 const AROUND = 'id: '.length + 1 + '\nevent: '.length + '\ndata: '.length;

@@ -137,6 +137,11 @@ export class ClusterStore implements SpecStore, ClusterBots {
     await this.#uploadOrLater(spec);
   }
 
+  /** Each for itself: what NATS and the disk have of several is no one transaction. @throws like {@link put}. */
+  async putMany(specs: readonly BotSpec[]): Promise<void> {
+    await Promise.all(specs.map((spec) => this.put(spec)));
+  }
+
   /** For good. @throws DroverError `unavailable` while the record cannot be removed. */
   async remove(id: string): Promise<void> {
     const records = this.#records;

@@ -14,6 +14,7 @@ import {
   type IncidentGroups,
   LISTED_BOTS,
 } from '../../shared/contract/incident-groups.js';
+import type { OperationList } from '../../shared/contract/operations.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { causeOf } from '../../shared/incidents/cause.js';
 
@@ -33,6 +34,42 @@ export function groupsOfNode(node: string, answer: IncidentGroups): IncidentGrou
 
 export function hostsOfNode(node: string, { hosts, missing }: HostList): HostList {
   return { hosts: hosts.map((host) => ({ ...host, node })), missing };
+}
+
+/** Newest first. @param nodes those that were asked, in the order of the answers. */
+export function mergeOperations(
+  answers: Answers<OperationList>,
+  nodes: readonly string[],
+  { limit }: { limit: number },
+): OperationList {
+  const operations = fulfilled(answers).flatMap((list) => list.operations);
+  return {
+    operations: operations.toSorted((a, b) => b.began_ms - a.began_ms).slice(0, limit),
+    missing: nodes.filter((_, at) => answers[at]?.status === 'rejected'),
+  };
+}
+
+/**
+ * The answer of the one node that has it. @param nodes those that were asked, in the order of the answers. @param nothing what is thrown
+ * when none has it.
+ */
+export function answerOfOne<T>(
+  answers: Answers<T>,
+  nodes: readonly string[],
+  nothing: DroverError,
+): T {
+  const [answer] = fulfilled(answers);
+  if (answer !== undefined) return answer;
+  const silent: string[] = [];
+  for (const [at, one] of answers.entries()) {
+    if (one.status !== 'rejected') continue;
+    const { code } = one.reason as Partial<DroverError>;
+    if (code === 'unavailable') silent.push(nodes[at] as string);
+    else if (code !== 'not_found') throw one.reason;
+  }
+  if (silent.length === 0) throw nothing;
+  const who = `node ${silent.join(', ')} does not answer`;
+  throw new DroverError('unavailable', `${nothing.message} on the nodes that answer; ${who}`, 1);
 }
 
 /** By node. @param nodes those that were asked, in the order of the answers. */

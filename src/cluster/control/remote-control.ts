@@ -2,9 +2,8 @@
 // for their own fronts. So permissions are checked, and secrets stay, where the bot is; the nodes of a cluster trust each other.
 
 import type { InvokeOutcome } from '../../shared/contract/api.js';
-import type { ActionOutcome, BotActionsBody, CreateBotBody } from '../../shared/contract/bots.js';
+import type { CreateBotBody } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
-import { hasLabels } from '../../shared/contract/labels.js';
 import { SELF } from '../../shared/contract/node-name.js';
 import { reaches } from '../../shared/contract/rights.js';
 import type { CommandTarget } from '../../shared/contract/threads.js';
@@ -18,11 +17,13 @@ import { NodeUnreachable } from '../wire/calls.js';
 import type { BotRecords } from './bot-records.js';
 import type { ClusterIncidents } from './cluster-incidents.js';
 import {
+  answerOfOne,
   groupsOfNode,
   mergeHosts,
   mergeIncidentGroups,
   mergeIncidents,
   mergeKinds,
+  mergeOperations,
   mergeReloaded,
   sumReleased,
 } from './merged-answers.js';
@@ -145,21 +146,22 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
 
   /** On another node if the one that was chosen does not answer. */
   const createBot = async (
-    { bot, rights }: Input<'createBot'>,
+    given: Input<'createBot'>,
     except: string[] = [],
   ): Promise<BotSnapshot | null> => {
+    const { bot, ...rest } = given;
     const sent = sealedBot(parts, bot);
     const node = await placeOf(bot, sent, except);
-    if (node === self) return plain(local.createBot({ bot, rights }) as Output<'createBot'>);
+    if (node === self) return plain(local.createBot(given) as Output<'createBot'>);
     if (!sent) throw secretsStay(bot.id, self, node);
-    const input = { ...sent, rights };
+    const input = { ...sent, ...rest };
     try {
       return await others.call<BotSnapshot | null>(node, 'createBot', input, CHANGE_MS);
     } catch (thrown) {
       // If it has made the bot after all, there is a record, and no other node can make it.
       const isElsewhere = bot.node !== node && !except.includes(node) && !parts.records.get(bot.id);
       if (!(thrown instanceof NodeUnreachable) || !isElsewhere) throw thrown;
-      return createBot({ bot, rights }, [...except, node]);
+      return createBot(given, [...except, node]);
     }
   };
 
@@ -181,34 +183,37 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
     return inOrder<O | { error: string }>(ids, outcomes);
   };
 
-  const actOnMany = async (
-    method: 'actOnBots' | 'endBots',
-    { actions, rights }: Input<'actOnBots'>,
-  ): Promise<Output<'actOnBots'>> => {
-    const { ids, labels } = actions;
-    const selected = [...new Set(ids ?? parts.records.ids())].filter(
-      (id) => labels === undefined || hasLabels(parts.records.get(id)?.spec.labels ?? {}, labels),
-    );
-    const isOwn = (id: string): boolean => nodeOf(id, rights) === self;
-    const elsewhere = selected.filter((id) => !isOwn(id));
-    const actHere = async (own: BotActionsBody): Promise<Record<string, ActionOutcome>> =>
-      (await plain<Output<'actOnBots'>>(local[method]({ actions: own, rights } as never))).results;
-    if (elsewhere.length === 0) return { results: await actHere(actions) };
-    const own = ownActions(actions, elsewhere);
-    const known = own?.ids ?? selected.filter(isOwn);
-    const outcomes = await Promise.all([
-      own ? actHere(own).catch((thrown) => errorOfEach(known, thrown)) : {},
-      onNodes<ActionOutcome>(elsewhere, rights, async (node, some) => {
-        const input = { actions: { ...actions, ids: some }, rights };
-        return (await others.call<Output<'actOnBots'>>(node, method, input, CHANGE_MS)).results;
-      }),
-    ]);
-    return { results: inOrder(ids ?? [], outcomes) };
+  /** Asks this node, and then those that may have begun the operation. @throws DroverError as the node that has it. */
+  const atOperation = async <K extends 'operation' | 'operationBots' | 'changeOperation'>(
+    method: K,
+    input: Input<K> & { id: string },
+    waitMs = 0,
+    gone?: AbortSignal,
+  ): Promise<Output<K>> => {
+    try {
+      return await plain<Output<K>>(local[method](input as never, gone) as Output<K>);
+    } catch (thrown) {
+      if (!(thrown instanceof DroverError) || thrown.code !== 'not_found') throw thrown;
+      const nodes = others.others();
+      const answers = await Promise.allSettled(
+        nodes.map((node) =>
+          others.call<Output<K>>(node, method, input, QUESTION_MS + waitMs, gone),
+        ),
+      );
+      return answerOfOne(answers, nodes, thrown);
+    }
   };
 
   /** Asks this node and all others. @returns their answers, and why others have none. */
   const ofAll = async <
-    K extends 'incidents' | 'incidentGroups' | 'kinds' | 'releaseKind' | 'reloadKinds' | 'hosts',
+    K extends
+      | 'incidents'
+      | 'incidentGroups'
+      | 'kinds'
+      | 'releaseKind'
+      | 'reloadKinds'
+      | 'hosts'
+      | 'operations',
   >(
     method: K,
     input: Input<K>,
@@ -248,8 +253,13 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
       if (!members.get(node)) throw new DroverError('not_found', `no node ${JSON.stringify(node)}`);
       return others.call<BotSnapshot | null>(node, 'endBot', input, CHANGE_MS);
     },
-    actOnBots: (input) => actOnMany('actOnBots', input),
-    endBots: (input) => actOnMany('endBots', input),
+    async operations(input) {
+      const nodes = others.others();
+      return mergeOperations(await ofAll('operations', input, nodes), [self, ...nodes], input);
+    },
+    operation: (input, gone) => atOperation('operation', input, input.wait_ms, gone),
+    operationBots: (input) => atOperation('operationBots', input),
+    changeOperation: (input) => atOperation('changeOperation', input),
     botConfig: (input) =>
       atBot(input, async (node) =>
         node === self
@@ -347,14 +357,6 @@ function inOrder<O>(
 function errorOfEach(ids: readonly string[], thrown: unknown): Record<string, { error: string }> {
   const error = messageOf(thrown);
   return Object.fromEntries(ids.map((id) => [id, { error }]));
-}
-
-/** Those of this node, without the ids of others. Null when there are none. */
-function ownActions(actions: BotActionsBody, elsewhere: readonly string[]): BotActionsBody | null {
-  if (actions.ids === undefined) return actions;
-  const others = new Set(elsewhere);
-  const ids = actions.ids.filter((id) => !others.has(id));
-  return ids.length === 0 ? null : { ...actions, ids };
 }
 
 function groupBy<T>(all: readonly T[], nodeOf: (one: T) => string): [string, T[]][] {

@@ -32,9 +32,9 @@ export function servedMethods(
     text &&
     JSON.parse(secrets.decrypt(bindingOf(id), text, `node ${self}: the secrets of bot ${id}`));
   return {
-    async createBot({ bot, rights, sealed }: CreateInput) {
+    async createBot({ bot, sealed, ...rest }: CreateInput) {
       const config = open(bot.id, sealed) ?? bot.config;
-      await local.createBot({ bot: { ...bot, config }, rights });
+      await local.createBot({ bot: { ...bot, config }, ...rest });
       return snapshotOf(bot.id);
     },
     async updateBot({ id, change, rights, sealed }: UpdateInput) {
@@ -59,6 +59,10 @@ export function servedMethods(
       ofNode(self, await plain(local.incidents(input))),
     incidentGroups: async (input: Input<'incidentGroups'>) =>
       groupsOfNode(self, await plain(local.incidentGroups(input))),
+    operations: (input: Input<'operations'>) => local.operations(input),
+    operation: (input: Input<'operation'>, gone: AbortSignal) => local.operation(input, gone),
+    operationBots: (input: Input<'operationBots'>) => local.operationBots(input),
+    changeOperation: (input: Input<'changeOperation'>) => local.changeOperation(input),
     hosts: async (input: Input<'hosts'>) => hostsOfNode(self, await plain(local.hosts(input))),
     kinds: (input: Input<'kinds'>) => local.kinds(input),
     releaseKind: (input: Input<'releaseKind'>) => local.releaseKind(input),

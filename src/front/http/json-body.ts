@@ -28,31 +28,38 @@ export type BodyReader<T> = (exchange: Exchange, limits: BodyLimits) => Promise<
  * @throws DroverError (the reader) `unsupported_media_type`, `too_large`, `no_room`, `timeout`, `bad_request`.
  */
 export function jsonBody<S extends BodySchema>(schema: S): BodyReader<SchemaValue<S>> {
-  return async (exchange, { maxBytes, timeoutMs, maxDepth, room }) => {
+  return async (exchange, limits) => {
     if (!isJson(exchange.header('content-type'))) throw new DroverError('unsupported_media_type');
-    if (Number(exchange.header('content-length')) > maxBytes) throw new DroverError('too_large');
-    const share = room.open();
-    const { slot } = exchange;
-    slot?.receive();
-    let bytes: Uint8Array;
-    try {
-      bytes = await exchange.body(maxBytes, timeoutMs, share);
-    } finally {
-      share.close();
-    }
+    return withBytes(exchange, limits, async (bytes) => {
+      const value = parse(bytes, 'the body', 'body', limits.maxDepth);
+      const validate = validatorOf(schema);
+      if (!validate(value)) {
+        throw new DroverError('bad_request', explainSchemaError('body', validate.errors));
+      }
+      return value;
+    });
+  };
+}
+
+/** Reads the body, and calls `task` with it, during which it still counts in the room of all bodies. */
+export async function withBytes<T>(
+  exchange: Exchange,
+  { maxBytes, timeoutMs, room }: BodyLimits,
+  task: (bytes: Uint8Array) => Promise<T>,
+): Promise<T> {
+  if (Number(exchange.header('content-length')) > maxBytes) throw new DroverError('too_large');
+  const share = room.open();
+  const { slot } = exchange;
+  slot?.receive();
+  try {
+    const bytes = await exchange.body(maxBytes, timeoutMs, share);
     slot?.received();
     requestRuns(exchange);
     reached('body');
-    if (isDeeper(bytes, maxDepth)) {
-      throw new DroverError('bad_request', `the body is nested more than ${maxDepth} levels deep`);
-    }
-    const value = parse(bytes);
-    const validate = validatorOf(schema);
-    if (!validate(value)) {
-      throw new DroverError('bad_request', explainSchemaError('body', validate.errors));
-    }
-    return value;
-  };
+    return await task(bytes);
+  } finally {
+    share.close();
+  }
 }
 
 function isJson(contentType: string): boolean {
@@ -61,21 +68,26 @@ function isJson(contentType: string): boolean {
   return contentType.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
 }
 
-function parse(bytes: Uint8Array): unknown {
-  let text: string;
+/** JSON as values that every thread can carry. @param what it is, and `root` of paths, for the error. @throws DroverError `bad_request`. */
+export function parse(bytes: Uint8Array, what: string, root: string, maxDepth: number): unknown {
+  const refuse = (why: string): never => {
+    throw new DroverError('bad_request', `${what} is ${why}`);
+  };
+  if (isDeeper(bytes, maxDepth)) refuse(`nested more than ${maxDepth} levels deep`);
+  let text = '';
   try {
     text = utf8.decode(bytes);
   } catch {
-    throw new DroverError('bad_request', 'the body is not valid UTF-8');
+    refuse('not valid UTF-8');
   }
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     // The message of JSON.parse quotes the body, which may contain a PIN.
-    throw new DroverError('bad_request', 'the body is not valid JSON');
+    refuse('not valid JSON');
   }
-  const inexact = pathOfInexact(text, 'body', value);
+  const inexact = pathOfInexact(text, root, value);
   if (inexact !== undefined) throw new DroverError('bad_request', inexact);
   return value;
 }

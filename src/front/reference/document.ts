@@ -156,6 +156,12 @@ function describe(path: string, route: Route): DocumentOperation {
             required: true,
             content: {
               'application/json': { schema: withReferences(body.schema), example: body.example },
+              ...(body.lines && {
+                'application/x-ndjson': {
+                  schema: { type: 'string' },
+                  example: `${JSON.stringify(body.example)}\n`,
+                },
+              }),
             },
           },
         }),

@@ -19,6 +19,7 @@ import { HostInfo } from '../../shared/contract/hosts.js';
 import { IncidentGroup, IncidentGroups } from '../../shared/contract/incident-groups.js';
 import { JournalStatus, PastEvent } from '../../shared/contract/journal-schemas.js';
 import { ClusterNode, NodeList } from '../../shared/contract/nodes.js';
+import { Operation, OperationBots, OperationList } from '../../shared/contract/operations.js';
 import { PressureReport } from '../../shared/contract/pressure.js';
 import { AlertEvent, CreateRuleBody, Rule, RuleList } from '../../shared/contract/rules.js';
 import {
@@ -50,6 +51,9 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   IncidentGroups,
   ActionOutcome,
   InvokeOutcome,
+  Operation,
+  OperationBots,
+  Operations: OperationList,
   Kind: ListedKind,
   Token: TokenInfo,
   NewToken,

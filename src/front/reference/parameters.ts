@@ -1,3 +1,4 @@
+import { Operation } from '../../shared/contract/operations.js';
 import { BOT, exampleOf } from '../../shared/contract/routes/examples.js';
 import type { Parameter, QuerySchema } from '../../shared/contract/routes/parameters.js';
 import type { Header, JsonSchema, JsonValue } from '../../shared/contract/routes/route.js';
@@ -23,6 +24,10 @@ const PATH_PARAMETERS: readonly (readonly [string, { description: string; exampl
     { description: 'Id of the token.', example: (exampleOf(TokenInfo) as TokenInfo).id },
   ],
   ['/api/nodes/', { description: 'Name of the node.', example: 'h1' }],
+  [
+    '/api/operations/',
+    { description: 'Id of the operation.', example: (exampleOf(Operation) as Operation).id },
+  ],
   ['/api/rules/', { description: 'Id of the rule.', example: '6f0d2c1b9a3f2e64' }],
   ['/api/kinds/', { description: 'Name of the kind.', example: 'demo' }],
   ['/api/runs/', { description: 'Name of the file.', example: 'nightly.ndjson' }],

@@ -8,12 +8,17 @@ import type {
 } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import type { JsonObject } from '../../shared/contract/json.js';
+import { hasLabels } from '../../shared/contract/labels.js';
+import { hasEnded, MAX_PARALLEL } from '../../shared/contract/operation-bounds.js';
+import type { OperationOptions } from '../../shared/contract/operations.js';
+import { reaches } from '../../shared/contract/rights.js';
 import type { GuardedRoute } from '../../shared/contract/routes/table.js';
-import type { Rights } from '../../shared/contract/tokens.js';
+import type { OperationActor } from '../../shared/contract/threads.js';
+import { DroverError } from '../../shared/errors.js';
 import { noKind } from '../../shared/no-bot.js';
-import { botTest } from '../../shared/query/bot-query.js';
+import { type BotTest, botTest } from '../../shared/query/bot-query.js';
 import { selectionOf } from '../../shared/query/selection.js';
-import { type Authenticator, type Caller, rightsOf } from '../access/auth.js';
+import { type Authenticator, type Caller, originOf, rightsOf } from '../access/auth.js';
 import { shownBot } from '../bots/bot-list.js';
 import { findBots } from '../bots/bot-selection.js';
 import type { Exchange } from '../engine/engine.js';
@@ -30,6 +35,7 @@ export interface BotRoutesParts {
   views: Pick<Views, 'self' | 'default' | 'cluster' | 'isCurrent' | 'of' | 'whenCurrent'>;
 }
 
+const WAIT_NEEDS_LINES = 'wait is for many bots: send them as application/x-ndjson';
 /** Commands of the service that change nothing. */
 const READING: ReadonlySet<string> = new Set(['ping', 'status']);
 
@@ -88,11 +94,23 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
         : await control.call('actOnBot', { id, action, rights });
       await respondWithBot(exchange, caller, id, elsewhere);
     };
-  const actOnMany = (actions: BotActionsBody, rights: Rights): Promise<ActionResults> => {
-    const { action } = actions;
-    return isEnding(action)
-      ? control.call('endBots', { actions: { ...actions, action }, rights })
-      : control.call('actOnBots', { actions, rights });
+  /** Ids that are given are asked for even when there is no such bot: main says so. */
+  const selected = async (
+    { ids, labels, query }: BotActionsBody,
+    { record: { id: token, reach } }: Caller,
+    gone: AbortSignal,
+  ): Promise<string[]> => {
+    if (labels === undefined && query === undefined) return [...new Set(ids)];
+    const matches = botTest(selectionOf([['query', query]], 'bots'));
+    let found = new Set<string>();
+    await views.whenCurrent(views.default, async (snapshots) => {
+      const test: BotTest = (bot, now) =>
+        reaches(reach, bot.id, bot.labels) &&
+        (labels === undefined || hasLabels(bot.labels, labels)) &&
+        matches(bot, now);
+      found = await findBots(snapshots, test, token, gone);
+    });
+    return ids === undefined ? [...found] : [...new Set(ids)].filter((id) => found.has(id));
   };
   return {
     'GET /api/bots'(exchange, caller, { query }) {
@@ -109,23 +127,45 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
         exchange.respond(jsonResponse(view.bots.list(query, reach, bots, selected)));
       });
     },
-    async 'POST /api/bots'(exchange, caller, { body, activity }) {
+    async 'POST /api/bots'(exchange, caller, { body, lines: read, query, activity }) {
+      if (read) {
+        const by = actorOf(caller, exchange);
+        const { values: bots, numbers: lines, faults } = await read();
+        const { wait: wait_ms = null } = query;
+        const input = { bots, lines, faults, wait_ms, rights: rightsOf(caller), by };
+        activity.isForMany = true;
+        const answer = await control.cancellableCall('createMany', input, exchange.gone());
+        activity.isTold = true;
+        const json = JSON.stringify(answer);
+        return exchange.respond(jsonResponse(json, hasEnded(answer.operation) ? 201 : 202));
+      }
+      if (query.wait !== undefined) throw new DroverError('bad_request', WAIT_NEEDS_LINES);
       const bot = await body();
       activity.bots.set(bot.id, null);
       const elsewhere = await control.call('createBot', { bot, rights: rightsOf(caller) });
       await respondWithBot(exchange, caller, bot.id, elsewhere, 201);
     },
-    async 'POST /api/bots/actions'(exchange, caller, { body, activity }) {
+    async 'POST /api/bots/actions'(exchange, caller, { body, query, activity }) {
+      const by = actorOf(caller, exchange);
       const actions = await body();
-      activity.name = `bot.${actions.action}`;
+      const { action } = actions;
+      activity.name = `bot.${action}`;
       activity.isForMany = true;
-      const { results } = await actOnMany(actions, rightsOf(caller));
-      for (const [id, outcome] of Object.entries(results)) {
-        activity.bots.set(id, 'error' in outcome ? outcome.error : null);
-      }
-      if (actions.action === 'delete') await catchUp.gone(deleted(results));
+      const gone = exchange.gone();
+      const ids = await selected(actions, caller, gone);
+      auth.recheck(caller);
+      const options = optionsOf(actions);
+      const { wait: wait_ms = null } = query;
+      const input = { ids, options, wait_ms, rights: rightsOf(caller), by };
+      const { operation, results } = isEnding(action)
+        ? await control.cancellableCall('endMany', { ...input, action }, gone)
+        : await control.cancellableCall('actOnMany', { ...input, action }, gone);
+      activity.isTold = true;
+      if (!results) return exchange.respond(jsonResponse(JSON.stringify({ operation }), 202));
+      if (action === 'delete') await catchUp.gone(deleted(results));
       await mirror.whenCurrent(() => {
-        exchange.respond(jsonResponse(JSON.stringify({ results: bots.withStatuses(results) })));
+        const answer = { results: bots.withStatuses(results), operation };
+        exchange.respond(jsonResponse(JSON.stringify(answer)));
       });
     },
     'GET /api/bots/{id}'(exchange, { record }, { path: [id], query }) {
@@ -221,6 +261,19 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
 
 function deleted(results: ActionResults['results']): string[] {
   return Object.keys(results).filter((id) => !('error' in (results[id] ?? {})));
+}
+
+function optionsOf({ parallel, stagger_ms, max_failed }: BotActionsBody): OperationOptions {
+  return {
+    parallel: parallel ?? MAX_PARALLEL,
+    stagger_ms: stagger_ms ?? 0,
+    max_failed: max_failed ?? null,
+  };
+}
+
+/** Before the first await: it reads headers. */
+function actorOf({ record: { name, id: token } }: Caller, exchange: Exchange): OperationActor {
+  return { name, token, ...originOf(exchange) };
 }
 
 function isEnding(action: BotAction): action is EndingAction {

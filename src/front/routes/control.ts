@@ -42,7 +42,7 @@ export function controlBounds(maxInFlight: number): CallBounds<ControlMethods> {
           'commandTargets',
         ]),
       },
-      { calls: RELIEF_CALLS, methods: new Set(['endBot', 'endBots']) },
+      { calls: RELIEF_CALLS, methods: new Set(['endBot', 'endMany', 'changeOperation']) },
     ],
   };
 }

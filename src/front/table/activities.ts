@@ -80,6 +80,8 @@ export class Activity {
   readonly bots = new Map<string, string | null>();
   /** It has turned out to change nothing. */
   isReading = false;
+  /** Main tells it, bot by bot: here only that it could not be begun. */
+  isTold = false;
   /** The request is for as many bots as there are, and not for one. */
   isForMany = false;
   readonly #actor: Actor;
@@ -120,7 +122,7 @@ export class Activity {
   /** @param thrown why nothing was done; absent when it was. */
   #end(thrown?: unknown): void {
     const status = thrown instanceof DroverError ? ERRORS[thrown.code].status : 500;
-    if (this.isReading) return;
+    if (this.isReading || (this.isTold && thrown === undefined)) return;
     // What cannot be understood names nothing that was to be done.
     if (thrown !== undefined && (status === 400 || status === 413)) return;
     const error = thrown === undefined ? null : reasonOf(thrown);

@@ -11,6 +11,7 @@ import { ROUTES } from '../../shared/routes.js';
 import type { Caller } from '../access/auth.js';
 import type { Exchange } from '../engine/engine.js';
 import { type BodyLimits, jsonBody } from '../http/json-body.js';
+import { isNdjson, type Lines, ndjsonBody } from '../http/ndjson-body.js';
 import type { Activity } from './activities.js';
 import { queryReader } from './query-reader.js';
 
@@ -20,6 +21,8 @@ export interface RouteCall<R extends RouteName> {
   query: QueryOf<R>;
   /** Reads the body. To be called before the handler's first await. @throws DroverError like jsonBody(); `invalid_token` if the token ended meanwhile. */
   body: () => Promise<BodyOf<R>>;
+  /** Reads a body that is NDJSON, like {@link body}; null for any other, and where the route does not take it. */
+  lines: (() => Promise<Lines<BodyOf<R>>>) | null;
   /** What the request does: the handler says to what, unless it is what the path names. Null for a route that changes nothing. */
   activity: R extends ActiveRoute ? Activity : null;
 }
@@ -63,17 +66,27 @@ export function routeCalls<R extends RouteName>(
   check?: () => void,
 ) => RouteCall<R> {
   const readQuery = queryReader(route);
-  const { body: schema } = ROUTES[route];
+  const { body: schema, maxBytes, lines } = ROUTES[route];
+  const ownLimits = { ...limits, maxBytes: Math.max(limits.maxBytes, maxBytes) };
   const readBody = schema === null ? noBody : jsonBody(schema);
+  const readLines = schema && lines && ndjsonBody(schema, lines);
   return (exchange, path, activity, check) => ({
     path: path as readonly string[] as PathOf<R>,
     activity: activity as RouteCall<R>['activity'],
     query: readQuery(exchange.query),
     async body() {
-      const body = (await readBody(exchange, limits)) as BodyOf<R>;
+      const body = (await readBody(exchange, ownLimits)) as BodyOf<R>;
       check?.();
       return body;
     },
+    lines:
+      readLines && isNdjson(exchange.header('content-type'))
+        ? async () => {
+            const read = (await readLines(exchange, limits)) as Lines<BodyOf<R>>;
+            check?.();
+            return read;
+          }
+        : null,
   });
 }
 

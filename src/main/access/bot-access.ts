@@ -3,6 +3,8 @@ import type { HostCommands } from '../../shared/commands/host-commands.js';
 import type {
   ActionOutcome,
   BotAction,
+  BotSpec,
+  CreateBotBody,
   Incident,
   IncidentBot,
 } from '../../shared/contract/bots.js';
@@ -19,7 +21,7 @@ import { causeOf } from '../../shared/incidents/cause.js';
 import { noBot } from '../../shared/no-bot.js';
 import { countedOf, IncidentGroups } from '../bots/incident-groups.js';
 import { botOfCommand } from '../bots/incidents.js';
-import type { BotRegistry } from '../bots/registry.js';
+import type { BotRegistry, HostWish } from '../bots/registry.js';
 import { listOf, type ShowIncident } from '../store/incident-store.js';
 import { admittedBot, admittedChange } from './bot-choices.js';
 import type { PressureGauge } from './pressure-gauge.js';
@@ -71,18 +73,44 @@ export class BotAccess {
     });
   }
 
-  async create({ bot, rights }: Input<'createBot'>): Promise<void> {
+  async create({ bot, rights, many }: Input<'createBot'>): Promise<void> {
+    const admitted = this.#admittedNew(bot, rights);
+    this.admitNew([admitted], rights);
+    await this.#registry.create(admitted, many ? 'many' : 'one');
+  }
+
+  /**
+   * Checks a new bot, one of many. @returns its spec; null when only another node of a cluster can check it.
+   * @throws DroverError like {@link create}.
+   */
+  checkNew(bot: CreateBotBody, rights: Rights, isInCluster: boolean): BotSpec | null {
+    const admitted = this.#admittedNew(bot, rights);
+    const { id, kind } = bot;
+    const isElsewhere = !this.#registry.has(id) && this.#registry.identityOf(id) !== undefined;
+    if (isElsewhere) throw new DroverError('conflict', `bot ${id} exists already`);
+    return isInCluster && !this.#registry.hasKind(kind) ? null : this.#registry.check(admitted);
+  }
+
+  /** Checks the limits before bots are created. @throws DroverError `unavailable`, `forbidden`. */
+  admitNew(bots: readonly (HostWish & Pick<BotSpec, 'desired'>)[], rights: Rights): void {
+    const { reach } = rights;
+    if (bots.length === 0) return;
+    const held = reach === null ? undefined : () => this.#countReached(rights);
+    this.#pressure.admitBot(held, bots.length);
+    const toRun = bots.filter(({ desired }) => desired === 'running');
+    this.#registry.admitHosts(toRun, reach);
+  }
+
+  /** The bot as this caller may create it. */
+  #admittedNew(bot: CreateBotBody, rights: Rights): CreateBotBody {
     const { reach } = rights;
     if (!reaches(reach, bot.id, bot.labels)) throw beyond(reach);
     this.#checkLabels(rights, reach && 'labels' in reach ? reach.labels : {}, bot.labels);
     // A limited caller must not learn whether the bot is one that it cannot see.
-    if (rights.reach !== null && this.#registry.has(bot.id)) {
+    if (reach !== null && this.#registry.identityOf(bot.id)) {
       throw new DroverError('conflict', `the id ${bot.id} cannot be used`);
     }
-    const admitted = admittedBot(this.#registry, bot, rights);
-    this.#pressure.admitBot(reach === null ? undefined : () => this.#countReached(rights));
-    if (bot.desired === 'running') this.#registry.admitHost(admitted, reach);
-    await this.#registry.create(admitted);
+    return admittedBot(this.#registry, bot, rights);
   }
 
   async update({ id, change, rights }: Input<'updateBot'>): Promise<BotChange | null> {
@@ -95,28 +123,25 @@ export class BotAccess {
     return this.#registry.update(id, admittedChange(this.#registry, id, change, rights), rights);
   }
 
-  async act({ id, action, rights }: Input<'actOnBot'>): Promise<void> {
+  async act({ id, action, rights, many }: Input<'actOnBot'>): Promise<void> {
     this.expectReached(id, rights);
     this.#admit(id, action, rights);
-    await this.#registry.act(id, action);
+    await this.#registry.act(id, action, many ? 'many' : 'one');
   }
 
+  /** For a node of an earlier version, which sends all bots of a request that are here at once. */
   async actOnMany({ actions, rights }: Input<'actOnBots'>): Promise<Output<'actOnBots'>> {
-    if (actions.action === 'start') this.#pressure.admitStart();
-    const admit = (id: string): void => this.#admit(id, actions.action, rights);
-    if (rights.reach === null) return { results: await this.#registry.actOnMany(actions, admit) };
-    const asked = [...new Set(actions.ids ?? this.#registry.ids())];
-    const ids = asked.filter((id) => this.#reached(id, rights));
-    const results: Record<string, ActionOutcome> = await this.#registry.actOnMany(
-      { ...actions, ids },
-      admit,
-    );
-    // As the registry does for unknown bots: an id gets an error, a label selects nothing.
-    if (actions.labels === undefined) {
-      const reached = new Set(ids);
-      for (const id of asked) if (!reached.has(id)) results[id] = { error: noBot(id).message };
-    }
-    return { results };
+    const { action, ids = [] } = actions;
+    const many = ids.length > 1;
+    const outcomes = ids.map(async (id): Promise<[string, ActionOutcome]> => {
+      try {
+        await this.act({ id, action, rights, many });
+        return [id, { status: this.#registry.statusOf(id) ?? 'deleted' }];
+      } catch (thrown) {
+        return [id, { error: answerable(`${action} of bot ${id}`, thrown).message }];
+      }
+    });
+    return { results: Object.fromEntries(await Promise.all(outcomes)) };
   }
 
   config({ id, rights }: Input<'botConfig'>): Output<'botConfig'> {

@@ -96,15 +96,18 @@ export class PressureGauge {
   }
 
   /**
-   * Checks before a bot is created. @param held of a limited token: counts the bots that it reaches.
+   * Checks before bots are created. @param held of a limited token: counts the bots that it reaches.
    * @throws DroverError `unavailable`, or `forbidden` above the share of a limited token.
    */
-  admitBot(held?: () => number): void {
+  admitBot(held?: () => number, bots = 1): void {
     const { max_bots: most } = this.#limits;
-    const present = this.#sources.present();
+    // With all of them but the last.
+    const present = this.#sources.present() + bots - 1;
     if (present >= most) throw refusal('bots');
     // Counted only where it can be too many.
-    if (held && !leavesShare(present, most - present)) checkShare(held(), present, most);
+    if (held && !leavesShare(present, most - present)) {
+      checkShare(held() + bots - 1, present, most);
+    }
     this.admitStart();
   }
 

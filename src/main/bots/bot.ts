@@ -164,16 +164,19 @@ export class Bot {
     return this.#host ? this.#version : null;
   }
 
-  /** Stores a new bot and starts it if wanted. @param failed is called when it cannot be stored. */
-  create(failed: () => void, lane: Lane): Promise<void> {
+  /**
+   * Stores a new bot and starts it if wanted. @param failed is called when it cannot be stored. @param lane null: it is shown at rest, and
+   * somebody else starts it. @param stored resolves when it is on disk, with others.
+   */
+  create(failed: () => void, lane: Lane | null, stored?: Promise<void>): Promise<void> {
     return this.#operate('create', async () => {
       try {
-        await this.#dependencies.save(this.#spec);
+        await (stored ?? this.#dependencies.save(this.#spec));
       } catch (thrown) {
         failed();
         throw thrown;
       }
-      const isToRun = this.#spec.desired === 'running';
+      const isToRun = lane !== null && this.#spec.desired === 'running';
       if (isToRun && this.#refusal === null) return this.#enter(lane);
       await this.#send({ type: 'show' });
       if (isToRun) await this.#keep();

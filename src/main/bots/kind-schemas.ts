@@ -146,6 +146,10 @@ export class KindSchemas {
     }));
   }
 
+  has(kind: string): boolean {
+    return this.#kinds.has(kind);
+  }
+
   /** @throws DroverError `not_found` */
   expectKind(kind: string): void {
     if (!this.#kinds.has(kind)) throw noKind(kind);

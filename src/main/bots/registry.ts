@@ -3,9 +3,7 @@ import type { SpecStore } from '../../cluster/node-service.js';
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
-  ActionOutcome,
   BotAction,
-  BotActionsBody,
   BotConfig,
   BotSpec,
   CreateBotBody,
@@ -25,9 +23,7 @@ import type {
 } from '../../shared/contract/host-messages.js';
 import type { GroupQuery, IncidentGroups } from '../../shared/contract/incident-groups.js';
 import type { JsonObject } from '../../shared/contract/json.js';
-import { hasLabels } from '../../shared/contract/labels.js';
 import { allows, reaches } from '../../shared/contract/rights.js';
-import { answerable } from '../../shared/contract/rpc.js';
 import { SERVICE_SCOPE } from '../../shared/contract/scopes.js';
 import { keepSecretsInLists } from '../../shared/contract/secrets.js';
 import type { Reach, Rights } from '../../shared/contract/tokens.js';
@@ -139,6 +135,16 @@ export class BotRegistry {
     return { id, incarnation: spec.incarnation ?? '', labels: spec.labels };
   }
 
+  /** Undefined for an unknown bot. Of one that runs, the bot may have set another. */
+  statusOf(id: string): string | undefined {
+    return this.#bots.get(id)?.snapshot.status;
+  }
+
+  /** Whether its bots can be checked here: a node of a cluster may lack a kind that others have. */
+  hasKind(kind: string): boolean {
+    return this.#schemas.has(kind);
+  }
+
   /** Undefined for an unknown bot. */
   isRunning(id: string): boolean | undefined {
     return this.#bots.get(id)?.isRunning;
@@ -162,19 +168,29 @@ export class BotRegistry {
    */
   admitHost(bot: HostWish | string, reach: Reach): void {
     const wish = typeof bot === 'string' ? this.#bots.get(bot)?.spec : bot;
-    const own = wish && this.#ownHost(wish);
-    if (!own) return;
+    if (wish) this.admitHosts([wish], reach);
+  }
+
+  /** The same before several are started. */
+  admitHosts(wishes: readonly HostWish[], reach: Reach): void {
+    const owners = wishes.flatMap((wish) => this.#ownHost(wish) ?? []);
+    if (owners.length === 0) return;
+    const ids = new Set(wishes.map(({ id }) => id));
     const wanted = new Set<string>();
     const held = new Set<string>();
     for (const { spec } of this.#bots.values()) {
-      if (spec.desired !== 'running' || spec.id === wish.id) continue;
+      if (spec.desired !== 'running' || ids.has(spec.id)) continue;
       const other = this.#ownHost(spec);
-      if (other === own) return;
       if (!other) continue;
       wanted.add(other);
       if (reach !== null && reaches(reach, spec.id, spec.labels)) held.add(other);
     }
-    this.#dependencies.hosts.admitOwn(wanted.size, reach === null ? undefined : held.size);
+    for (const own of owners) {
+      if (wanted.has(own)) continue;
+      this.#dependencies.hosts.admitOwn(wanted.size, reach === null ? undefined : held.size);
+      wanted.add(own);
+      held.add(own);
+    }
   }
 
   /** `restart` of the configuration. */
@@ -207,13 +223,29 @@ export class BotRegistry {
   }
 
   /** Adds a bot. It is on disk and its first events are on the stream when this resolves. @throws like check. */
-  async create(input: CreateBotBody): Promise<void> {
+  async create(input: CreateBotBody, lane: Lane = 'one'): Promise<void> {
     const spec = this.check(input);
     if (spec.desired === 'running') this.#noteStart(spec.id);
     const bot = new Bot(spec, this.#dependencies);
     // Before the first wait, so that a second request for the same id finds it.
     this.#bots.set(spec.id, bot);
-    await bot.create(() => this.#bots.delete(spec.id), 'one');
+    await bot.create(() => this.#bots.delete(spec.id), lane);
+  }
+
+  /**
+   * Adds bots in one transaction of the store: all, or none. They are on disk, and on the stream, at rest, when this resolves; those
+   * that are to run are started by {@link act}. @param specs from {@link check}, in the same turn; each id once.
+   * @throws DroverError `not_stored`.
+   */
+  async createMany(specs: readonly BotSpec[]): Promise<void> {
+    const stored = this.#store.putMany(specs);
+    const shown = specs.map((spec) => {
+      const bot = new Bot(spec, this.#dependencies);
+      // Before the first wait, so that a second request for the same id finds it.
+      this.#bots.set(spec.id, bot);
+      return bot.create(() => this.#bots.delete(spec.id), null, stored);
+    });
+    await Promise.all(shown);
   }
 
   /**
@@ -401,30 +433,6 @@ export class BotRegistry {
 
   async assignTerm(id: string, term: number): Promise<void> {
     await this.#bots.get(id)?.assignTerm(term);
-  }
-
-  /**
-   * Runs an action on many bots, and returns the outcome of each by id.
-   * @param admit is called before each; what it throws is the outcome of that bot.
-   */
-  async actOnMany(
-    { action, ids, labels }: BotActionsBody,
-    admit: (id: string) => void,
-  ): Promise<Record<string, ActionOutcome>> {
-    const targets = new Set(ids ?? this.#bots.keys());
-    const selected = [...targets].filter(
-      (id) => labels === undefined || this.#hasLabels(id, labels),
-    );
-    const outcomes = selected.map(async (id): Promise<[string, ActionOutcome]> => {
-      try {
-        admit(id);
-        await this.act(id, action, targets.size === 1 ? 'one' : 'many');
-        return [id, { status: this.#bots.get(id)?.snapshot.status ?? 'deleted' }];
-      } catch (thrown) {
-        return [id, { error: answerable(`${action} of bot ${id}`, thrown).message }];
-      }
-    });
-    return Object.fromEntries(await Promise.all(outcomes));
   }
 
   /** A bot's configuration without secrets. @throws DroverError `not_found`. */
@@ -647,10 +655,5 @@ export class BotRegistry {
 
   #on(host: HostThread): Bot[] {
     return [...this.#bots.values()].filter((bot) => bot.host === host);
-  }
-
-  #hasLabels(id: string, wanted: Record<string, string>): boolean {
-    const labels = this.labelsOf(id);
-    return labels !== undefined && hasLabels(labels, wanted);
   }
 }

@@ -7,6 +7,8 @@ import { Access, type AccessFronts, type AccessParts } from '../access/access.js
 import { HostFigures } from '../bots/host-figures.js';
 import type { HostPool } from '../bots/host-pool.js';
 import type { LoopWatch } from '../bots/loop-watch.js';
+import { Operations } from '../operations/operations.js';
+import { OperationStore } from '../store/operation-store.js';
 import type { Store } from '../store/store.js';
 import { TokenStore } from '../store/token-store.js';
 import type { HostThread } from '../threads/host-thread.js';
@@ -26,7 +28,7 @@ export interface ControlNeeds
   config: Config;
   store: Store;
   events: ServiceEvents;
-  cluster: NodeOperations & Pick<Cluster, 'bots' | 'tokens'>;
+  cluster: NodeOperations & Pick<Cluster, 'bots' | 'node' | 'tokens'>;
   hosts: HostPool;
   loops: LoopWatch<HostThread>;
   fronts: AccessFronts;
@@ -55,15 +57,27 @@ export function buildControl(needs: ControlNeeds) {
     timeoutMs: config.invoke.timeout_ms,
     maxWaiting: config.http.max_requests_in_flight,
   });
-  const controller = createController({
+  const publish: ControllerParts['publish'] = (...items) => {
+    // It rejects only because of a faulty item, and nobody waits for it.
+    events.publish(...items).catch(() => {});
+  };
+  const operations = new Operations({
+    store: new OperationStore(needs.store),
+    incarnationOf: (bot) => registry.identityOf(bot)?.incarnation ?? '',
+    publish,
+    node: cluster.node,
+  });
+  const { controller, requests } = createController({
     ...needs,
     access,
     commands,
     hostCommands,
+    operations,
+    publish,
     tell: (...items) => events.tell(...items),
     figures: new HostFigures(() => hosts.threads(), needs.loops),
     metrics: () =>
       mainMetrics({ ...needs.measured, tokens: access.tokens, kinds: schemas, rules, cluster }),
   });
-  return { access, commands, hostCommands, controller };
+  return { access, commands, hostCommands, operations, controller, requests };
 }

@@ -11,6 +11,8 @@ import { DroverError } from '../../shared/errors.js';
 import type { Access } from '../access/access.js';
 import { writeAccessLog } from '../access/access-output.js';
 import { BotAccess } from '../access/bot-access.js';
+import { BulkRequests } from '../access/bulk-requests.js';
+import { OperationAccess } from '../access/operation-access.js';
 import type { HostFigures } from '../bots/host-figures.js';
 import type { HostPool } from '../bots/host-pool.js';
 import type { KindModules } from '../bots/kind-modules.js';
@@ -19,6 +21,7 @@ import type { KindReload } from '../bots/kind-reload.js';
 import type { KindSchemas } from '../bots/kind-schemas.js';
 import type { KindVersions } from '../bots/kind-versions.js';
 import type { BotRegistry } from '../bots/registry.js';
+import type { Operations } from '../operations/operations.js';
 import type { Rules } from '../rules/rules.js';
 import type { HostThread } from '../threads/host-thread.js';
 import type { ServiceCommands } from './service-commands.js';
@@ -40,12 +43,16 @@ export interface ControllerParts {
   versions: KindVersions;
   reload: Pick<KindReload, 'reload'>;
   metrics: () => MainMetrics;
-  cluster: NodeOperations & Pick<Cluster, 'bots'>;
+  operations: Operations;
+  cluster: NodeOperations & Pick<Cluster, 'bots' | 'node'>;
   /** Publishes at once. */
   tell: (...items: MainItem[]) => void;
+  /** Publishes at the end of the turn. */
+  publish: (...items: MainItem[]) => void;
   service: { readonly isStopping: boolean };
 }
 
+/** @returns also what has to be told which calls reach the bots of other nodes. */
 export function createController({
   access: { tokens, tickets, links, security, pressure },
   registry,
@@ -60,10 +67,12 @@ export function createController({
   versions,
   reload,
   metrics,
+  operations,
   cluster,
   tell,
+  publish,
   service,
-}: ControllerParts): Controller {
+}: ControllerParts): { controller: Controller; requests: BulkRequests } {
   const bots = new BotAccess({
     registry,
     pressure,
@@ -71,7 +80,12 @@ export function createController({
     hostCommands,
     tokens: () => tokens.all(),
   });
-  return {
+  const seen = new OperationAccess(operations, registry);
+  const requests = new BulkRequests({
+    ...{ operations, registry, bots, pressure, publish },
+    isInCluster: cluster.node !== null,
+  });
+  const controller: Controller = {
     createPinToken: (place) => tokens.createForPin(place),
     pinRefused: ({ address, lockedForS }) => security.wrongPin(address, lockedForS),
     createToken: ({ body, by, address }) => tokens.create(body, by, address),
@@ -98,6 +112,13 @@ export function createController({
     },
     actOnBots: (input) => bots.actOnMany(input),
     endBots: (input) => bots.actOnMany(input),
+    actOnMany: (input, gone) => requests.act(input, gone),
+    endMany: (input, gone) => requests.act(input, gone),
+    createMany: (input, gone) => requests.create(input, gone),
+    operations: (input) => seen.list(input),
+    operation: (input, gone) => seen.get(input, gone),
+    operationBots: (input) => seen.bots(input),
+    changeOperation: (input) => seen.change(input),
     botConfig: (input) => bots.config(input),
     incidents: (input) => bots.incidents(input),
     incidentGroups: (input) => bots.incidentGroups(input),
@@ -142,6 +163,8 @@ export function createController({
     },
     removeNode: ({ node, bots: ofIt }) => cluster.removeNode(node, ofIt),
   };
+  requests.through(controller);
+  return { controller, requests };
 }
 
 /**

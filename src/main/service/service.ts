@@ -179,6 +179,7 @@ export class Service {
     this.#bots = bots;
     this.#control = control;
     this.#offered = cluster.controller(control.controller);
+    control.requests.through(this.#offered);
   }
 
   /**
@@ -206,7 +207,7 @@ export class Service {
     const { counts, watch, events, say } = this.#stream;
     const { rules, fronts } = this.#readers;
     const { registry, versions } = this.#bots;
-    const { access } = this.#control;
+    const { access, operations } = this.#control;
     this.#record.begin();
     await this.#startHosts();
     stopping.throwIfAborted();
@@ -243,6 +244,7 @@ export class Service {
       fronts.startOthers(service),
     ]);
     this.#cluster.begun();
+    operations.start();
     rules.begin();
     stopping.throwIfAborted();
     listening({ port, pin: pin && path ? { value: pin, path } : null, engine, warnings });
@@ -366,13 +368,14 @@ export class Service {
     const { counts, say, events, watch, broadcaster } = this.#stream;
     const { rulesThread, fronts, journal } = this.#readers;
     const { watchdog, loops, usage, memoryGuard, registry, hosts, processes } = this.#bots;
-    const { access, hostCommands } = this.#control;
+    const { access, hostCommands, operations } = this.#control;
     watchdog.stop();
     loops.stop();
     usage.stop();
     memoryGuard.stop();
     counts.stop();
     access.beginStop();
+    await operations.stop();
     // Bots that stop are no alert.
     await rulesThread.close();
     say('info', 'shutting down');

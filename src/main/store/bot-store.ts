@@ -32,6 +32,11 @@ export class BotStore {
     return this.#store.write([{ table: 'bots', key: spec.id, value: spec }], erases);
   }
 
+  /** New bots, all of which are on disk when this resolves; or none. @throws DroverError `not_stored`. */
+  putMany(specs: readonly BotSpec[]): Promise<void> {
+    return this.#store.write(specs.map((spec) => ({ table: 'bots', key: spec.id, value: spec })));
+  }
+
   /** Removed from disk when this resolves. @throws DroverError `not_stored`. */
   remove(id: string): Promise<void> {
     const isGiven = this.isHandedOver(id);

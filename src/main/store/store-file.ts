@@ -13,6 +13,7 @@ const TABLES = [
   'incidents',
   'incident_groups',
   'rules',
+  'operations',
 ] as const;
 export type TableName = (typeof TABLES)[number];
 

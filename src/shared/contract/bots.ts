@@ -5,6 +5,8 @@ import { ONLY_VISIBLE } from './escapes.js';
 import type { JsonObject } from './json.js';
 import { freeObject, named, nullable, oneOf, time } from './json-schema.js';
 import { NODE_NAME } from './node-name.js';
+import { Operation, operationOptions } from './operations.js';
+import { MAX_QUERY } from './query-bounds.js';
 import type { Quota, QuotaLimit } from './quota.js';
 import Type, { type Static, type TSchema } from './typebox.js';
 
@@ -243,15 +245,26 @@ export const MoveBotBody = Type.Object(
 );
 export type MoveBotBody = Static<typeof MoveBotBody>;
 
-/** Body of `POST /api/bots/actions`: bots by id, by label, or both. */
+/** Body of `POST /api/bots/actions`: bots that match everything that is given. */
 export const BotActionsBody = Type.Object(
   {
     action: Type.Unsafe<BotAction>(Type.Union(BOT_ACTIONS.map((action) => Type.Literal(action)))),
     ids: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: 10_000 })),
     // Not empty, because that would select every bot.
     labels: Type.Optional({ ...Labels, minProperties: 1 } as typeof Labels),
+    query: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_QUERY,
+        description: 'Bots that match a query (docs/QUERY.md).',
+      }),
+    ),
+    ...operationOptions,
   },
-  { ...closed, anyOf: [{ required: ['ids'] }, { required: ['labels'] }] },
+  {
+    ...closed,
+    anyOf: [{ required: ['ids'] }, { required: ['labels'] }, { required: ['query'] }],
+  },
 );
 export type BotActionsBody = Static<typeof BotActionsBody>;
 
@@ -529,5 +542,6 @@ export type ActionOutcome = Static<typeof ActionOutcome>;
 /** Body of `POST /api/bots/actions`'s answer. */
 export const ActionResults = Type.Object({
   results: named(ActionOutcome, 'By bot.'),
+  operation: Operation,
 });
 export type ActionResults = Static<typeof ActionResults>;

@@ -10,6 +10,7 @@ import { FieldHistory, PastStates, StatsAnswer } from './journal-schemas.js';
 import { nullable, oneOf } from './json-schema.js';
 import { NODE_NAME } from './node-name.js';
 import { BOTS_OF_REMOVED } from './nodes.js';
+import { BOT_RESULTS, OPERATION_CHANGES } from './operation-bounds.js';
 import { CreateTokenBody, SCOPES, TokenFile } from './tokens.js';
 import Type, { type TSchema } from './typebox.js';
 
@@ -182,6 +183,8 @@ const place = object({
 const actions = (which: TSchema) =>
   object({ action: which, ids: some(list(anyText)), labels: some(labels) });
 
+const viewer = object({ name: anyText, token: name, reach });
+
 /** The input of each call of another node, by method. */
 export const BusCalls = Type.Partial(
   object({
@@ -196,12 +199,22 @@ export const BusCalls = Type.Partial(
     redeemTicket: object({ ticket: text }),
     checkLink: object({ link: text }),
     takeLink: object({ link: text }),
-    createBot: object({ bot, rights, sealed }),
+    createBot: object({ bot, rights, sealed, many: some(Type.Boolean()) }),
     updateBot: object({ id, change: open(UpdateBotBody), rights, sealed }),
-    actOnBot: object({ id, action, rights }),
+    actOnBot: object({ id, action, rights, many: some(Type.Boolean()) }),
     endBot: object({ id, action: ending, rights }),
     actOnBots: object({ actions: actions(action), rights }),
     endBots: object({ actions: actions(ending), rights }),
+    operations: object({ limit: natural, viewer }),
+    operation: object({ id: name, wait_ms: natural, viewer }),
+    operationBots: object({
+      id: name,
+      results: orNull(list(oneOf(BOT_RESULTS))),
+      limit: orNull(natural),
+      cursor: orNull(name),
+      viewer,
+    }),
+    changeOperation: object({ id: name, change: oneOf(OPERATION_CHANGES), viewer }),
     botConfig: object({ id, rights }),
     invoke: object({ call: open(InvokeBody), rights }),
     incidents: object({ bot: orNull(anyText), cause: some(anyText), limit: natural, rights }),
@@ -222,6 +235,7 @@ export const BusCalls = Type.Partial(
 );
 
 const results = object({ results: map(object({})) });
+const operation = object({ id: name, began_ms: number, state: name, bots: natural });
 
 /** The answer of each call, by method; of some nothing is used. Not every field that clients get: what this node works with. */
 export const BusAnswers = Type.Partial(
@@ -243,6 +257,13 @@ export const BusAnswers = Type.Partial(
     endBot: orNull(snapshot),
     actOnBots: results,
     endBots: results,
+    operations: object({ operations: list(operation) }),
+    operation,
+    operationBots: object({
+      bots: list(object({ id: anyText, result: name })),
+      next: orNull(name),
+    }),
+    changeOperation: operation,
     botConfig: object({ config: object({}) }),
     invoke: object({}),
     incidents: object({

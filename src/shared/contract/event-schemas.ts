@@ -242,14 +242,17 @@ export const ActivityEvent = Type.Object(
     ),
     operation: nullable(
       Type.String(),
-      'The same for all bots of one request; null for a request for one bot.',
+      'Of a request for many bots: the id of its operation. Commands to many bots are no operation, and have an id of their own. Null for a request for one bot.',
     ),
     outcome: oneOf(OUTCOMES, {
       description:
         '`refused`: the actor may not do it. At most 20 refusals a minute of one token or address are on the stream.',
     }),
     error: nullable(Type.String(), 'Why it was not done, in one line.'),
-    took_ms: Type.Integer({ minimum: 0, description: 'How long the request took.' }),
+    took_ms: Type.Integer({
+      minimum: 0,
+      description: 'How long the request took; in an operation, this bot.',
+    }),
     detail: nullable(
       Type.Object({
         command: Type.Optional(

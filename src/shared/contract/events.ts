@@ -8,9 +8,20 @@ import type {
   LogEvent,
   SessionEvent,
 } from './event-schemas.js';
+import type { Operation } from './operations.js';
 import type { AlertEvent } from './rules.js';
 
-export type { ActivityEvent, AlertEvent, BotSnapshot, BotUsage, GapEvent, LogEvent, SessionEvent };
+export type {
+  ActivityEvent,
+  AlertEvent,
+  BotSnapshot,
+  BotUsage,
+  GapEvent,
+  LogEvent,
+  /** Data of an `operation` frame. */
+  Operation as OperationEvent,
+  SessionEvent,
+};
 
 /** Statuses that the service itself gives; while a bot runs, the bot names its own. */
 export const SERVICE_STATUSES = [
@@ -60,5 +71,11 @@ export interface ActivityItem {
   event: ActivityEvent;
 }
 
+/** An operation has begun, gone on, or ended. */
+export interface OperationItem {
+  kind: 'operation';
+  event: Operation;
+}
+
 /** An item that main publishes. */
-export type MainItem = Item | AlertItem | ActivityItem;
+export type MainItem = Item | AlertItem | ActivityItem | OperationItem;

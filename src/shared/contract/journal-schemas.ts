@@ -2,6 +2,7 @@
 
 import { ActivityEvent, BotSnapshot, GapEvent, LogEvent, SessionEvent } from './event-schemas.js';
 import { named, nullable, oneOf, time } from './json-schema.js';
+import { Operation } from './operations.js';
 import { AlertEvent } from './rules.js';
 import Type, { type Static } from './typebox.js';
 
@@ -154,6 +155,7 @@ export const PastEvent = Type.Union(
       ['gap', GapEvent],
       ['alert', AlertEvent],
       ['activity', ActivityEvent],
+      ['operation', Operation],
     ] as const
   ).map(([event, data]) =>
     Type.Object({

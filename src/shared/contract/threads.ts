@@ -13,7 +13,7 @@ import type { SharedQuota } from '../memory/quota.js';
 import type { CrowdedAddresses } from './addresses.js';
 import type { InvokeOutput, Ticket } from './api.js';
 import type {
-  ActionResults,
+  ActionOutcome,
   BotAction,
   BotActionsBody,
   BotConfig,
@@ -64,6 +64,8 @@ import type {
   NodeList,
   Rebalanced,
 } from './nodes.js';
+import type { BotResult, OperationChange } from './operation-bounds.js';
+import type { Operation, OperationBots, OperationList, OperationOptions } from './operations.js';
 import type { PressureReport, Shortage } from './pressure.js';
 import type { Programs } from './programs.js';
 import type { Rpc } from './rpc.js';
@@ -301,10 +303,16 @@ export type ControlMethods = LoopEvents & {
    * This and the next three answer when it is done: null when the node's own stream shows the bot as it is then, else its snapshot,
    * which another node of the cluster has.
    */
-  createBot(input: { bot: CreateBotBody; rights: Rights }): BotSnapshot | null;
+  createBot(input: { bot: CreateBotBody; rights: Rights; many?: boolean }): BotSnapshot | null;
   /** Answers with what has changed too, null for nothing. */
   updateBot(input: { id: string; change: UpdateBotBody; rights: Rights }): UpdatedBot;
-  actOnBot(input: { id: string; action: BotAction; rights: Rights }): BotSnapshot | null;
+  /** `many`: it is one of many bots, whose starts are spread. */
+  actOnBot(input: {
+    id: string;
+    action: BotAction;
+    rights: Rights;
+    many?: boolean;
+  }): BotSnapshot | null;
   /**
    * Stops or deletes a bot. A front has room for these calls when others fill its bound (src/front/routes/control.ts).
    */
@@ -315,12 +323,48 @@ export type ControlMethods = LoopEvents & {
     /** The node whose leftover is meant. Absent: the bot itself, on its node. */
     node?: string;
   }): BotSnapshot | null;
-  actOnBots(input: { actions: BotActionsBody; rights: Rights }): ActionResults;
-  /** Actions that end bots, with the same room. */
+  /** Called by nodes of earlier versions only, with the ids of bots that are here. */
+  actOnBots(input: { actions: BotActionsBody; rights: Rights }): BulkOutcomes;
   endBots(input: {
     actions: BotActionsBody & { action: EndingAction };
     rights: Rights;
-  }): ActionResults;
+  }): BulkOutcomes;
+  /**
+   * Begins an operation, and answers when it has ended, or after `wait_ms`; null waits for its end. Can be cancelled: its client no longer
+   * waits, and the operation goes on. @throws DroverError `overloaded`, `unavailable`.
+   */
+  actOnMany(input: ManyActions<BotAction>): { operation: Operation } & {
+    /** Null when it has not ended. */
+    results: BulkOutcomes['results'] | null;
+  };
+  /** Actions that end bots, with the room of {@link endBot}. */
+  endMany(input: ManyActions<EndingAction>): ReturnType<ControlMethods['actOnMany']>;
+  /**
+   * Creates bots. `lines` has the number of the line of each, `faults` what is wrong with others: nothing is created then. Otherwise like
+   * {@link actOnMany}. @throws DroverError `bad_request`, `unavailable`, `not_stored`.
+   */
+  createMany(input: {
+    bots: CreateBotBody[];
+    lines: number[];
+    faults: [line: number, fault: string][];
+    wait_ms: number | null;
+    rights: Rights;
+    by: OperationActor;
+  }): { operation: Operation };
+  /** Newest first. */
+  operations(input: { limit: number; viewer: Viewer }): OperationList;
+  /** As it is when it has ended, or after `wait_ms`. Can be cancelled. @throws DroverError `not_found`. */
+  operation(input: { id: string; wait_ms: number; viewer: Viewer }): Operation;
+  /** `results` null: all. @throws DroverError `not_found`. */
+  operationBots(input: {
+    id: string;
+    results: readonly BotResult[] | null;
+    limit: number | null;
+    cursor: string | null;
+    viewer: Viewer;
+  }): OperationBots;
+  /** @throws DroverError `not_found`, `forbidden`, `conflict`. */
+  changeOperation(input: { id: string; change: OperationChange; viewer: Viewer }): Operation;
   botConfig(input: { id: string; rights: Rights }): BotConfig;
   kinds(input: { rights: Rights }): KindList;
   /** Ends the quarantine of a kind; its bots start. @throws DroverError `not_found`, `conflict` when there is none, `forbidden`. */
@@ -359,6 +403,34 @@ export type ControlMethods = LoopEvents & {
   /** The front is broken and has closed its sockets; main replaces it. */
   failed(input: { message: string }): void;
 };
+
+/** What has become of each bot, by id. */
+export interface BulkOutcomes {
+  results: Record<string, ActionOutcome>;
+}
+
+/** Who begins an operation: the token, and where its client is. */
+export interface OperationActor extends ClientOrigin {
+  name: string;
+  token: string;
+}
+
+/** Who asks about operations: the name and the id of the token, and what it reaches. */
+export interface Viewer extends Pick<Rights, 'reach'> {
+  name: string;
+  token: string;
+}
+
+/** Of {@link ControlMethods.actOnMany}. */
+export interface ManyActions<A extends BotAction> {
+  action: A;
+  /** Each once. */
+  ids: string[];
+  options: OperationOptions;
+  wait_ms: number | null;
+  rights: Rights;
+  by: OperationActor;
+}
 
 /** Of {@link ControlMethods.updateBot}. */
 export interface UpdatedBot {

@@ -8,6 +8,7 @@ export const KIND_CODE = {
   gap: 2,
   alert: 3,
   activity: 4,
+  operation: 5,
 } as const satisfies Record<(typeof KINDS)[number], number>;
 
 /** Codes of the ring's index for `level`. */

@@ -22,7 +22,10 @@ it.each<[object, string]>([
   [{ run: 'it' }, 'run must be a function, not string'],
   [{ state: {} }, 'state must be a function, not object'],
   [{ command: {} }, 'unknown key command: did you mean commands?'],
-  [{ args: {} }, 'unknown key args: there are kind, description, config, ready, state, commands, run'],
+  [
+    { args: {} },
+    'unknown key args: there are kind, description, config, ready, state, commands, run',
+  ],
   [{ commands: { say: null } }, 'commands.say.args is missing; commands.say.run is missing'],
   [{ commands: { say: { run() {} } } }, 'commands.say.args is missing'],
   [{ commands: { say: { ...say, arg: 1 } } }, 'unknown key commands.say.arg: did you mean args?'],

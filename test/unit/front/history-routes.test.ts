@@ -69,6 +69,7 @@ it.each(['', 'format=ndjson'])('%j is refused', async (query) => {
     {
       path: [],
       activity: null,
+      lines: null,
       query: queryReader('GET /api/events')(query),
       body: () => expect.unreachable('it has none'),
     },

@@ -17,7 +17,7 @@ import {
 import type { BotStore } from '../../../src/main/store/bot-store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
 import type { ServiceEvents } from '../../../src/main/threads/service-events.js';
-import type { BotActionsBody, BotSpec, CreateBotBody } from '../../../src/shared/contract/bots.js';
+import type { BotSpec, CreateBotBody } from '../../../src/shared/contract/bots.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import { partial } from '../../harness/partial.js';
 import { PATIENCE_MS } from '../../harness/patience.js';
@@ -143,23 +143,7 @@ it('an error after the end of a run is a line of its bot, not of a later bot wit
   );
 });
 
-it('a bulk action reports an internal error to the operator, not to the client', async () => {
-  const registry = await registryWith([{ id: 'a', desired: 'stopped' }, { id: 'b' }]);
-  full = true;
-  const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-  const start = partial<BotActionsBody>({ action: 'start', ids: ['a', 'b', 'c'] });
-  const results = await registry.actOnMany(start, () => {});
-  const told = stderr.mock.calls.map(String).join('');
-  stderr.mockRestore();
-  expect(results).toEqual({
-    a: { error: 'internal error' },
-    b: { status: 'starting' },
-    c: { error: 'no bot "c"' },
-  });
-  expect(told).toBe(`drover: start of bot a failed: ${SECRET}\n`);
-});
-
-it('a command does too, and neither does the stream show it', async () => {
+it('a command reports an internal error to the operator, not to the client or the stream', async () => {
   const registry = await registryWith([]);
   vi.spyOn(registry, 'commandTarget').mockImplementation(() => {
     throw new Error(SECRET);

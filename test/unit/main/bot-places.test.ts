@@ -87,6 +87,9 @@ beforeEach(() => {
       if (isRefusing) throw new DroverError('unavailable');
       stored.set(bot.id, bot);
     },
+    putMany: async (bots: readonly BotSpec[]) => {
+      for (const bot of bots) stored.set(bot.id, bot);
+    },
     remove: async (id: string) => void stored.delete(id),
   };
   const incidents = { report: async () => {} } as unknown as Incidents;

@@ -12,7 +12,7 @@ import { type StartLimits, StartPace } from '../../../src/main/bots/start-pace.j
 import type { BotStore } from '../../../src/main/store/bot-store.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
 import type { ServiceEvents } from '../../../src/main/threads/service-events.js';
-import type { BotActionsBody, BotSpec, CreateBotBody } from '../../../src/shared/contract/bots.js';
+import type { BotSpec, CreateBotBody } from '../../../src/shared/contract/bots.js';
 import type { Item } from '../../../src/shared/contract/events.js';
 import { partial } from '../../harness/partial.js';
 import { RESTART_AT_ONCE } from './restart-at-once.js';
@@ -134,9 +134,8 @@ it('the start that an operator asks for comes next, and answers at once', async 
 it('a bulk start, restart or an action on many keeps the places of those that wait', async () => {
   const registry = await begun(100);
   const ids = many(100).map(({ id }) => id);
-  const start = { action: 'start', ids } as BotActionsBody;
-  const outcomes = await registry.actOnMany(start, () => {});
-  expect(Object.values(outcomes)).toEqual(Array(100).fill({ status: 'starting' }));
+  await Promise.all(ids.map((id) => registry.act(id, 'start', 'many')));
+  expect(ids.map((id) => registry.statusOf(id))).toEqual(Array(100).fill('starting'));
   await vi.advanceTimersByTimeAsync(1000);
   expect(started).toEqual(['bot-0', 'bot-1', 'bot-2']);
 });

@@ -16,6 +16,7 @@ import { BotSnapshot } from '../event-schemas.js';
 import { IncidentGroups, MAX_GROUPS } from '../incident-groups.js';
 import { nullable } from '../json-schema.js';
 import { Rebalanced } from '../nodes.js';
+import { Operation, OperationAnswer } from '../operations.js';
 import { LIMIT } from '../query-bounds.js';
 import Type from '../typebox.js';
 import { BOT, exampleOf } from './examples.js';
@@ -29,6 +30,7 @@ import {
   moment,
   query,
   text,
+  wait,
 } from './parameters.js';
 import type { Routes } from './route.js';
 
@@ -106,6 +108,14 @@ const INCIDENTS = {
   },
 };
 
+/** Bots that are created with one request. */
+const LINES = { most: 10_000, maxBytes: 16_777_216 };
+const GOES_ON = {
+  description: 'The operation has not ended within `wait`: as it is now.',
+  schema: OperationAnswer,
+  example: { operation: exampleOf(Operation) },
+};
+
 const actOnOne = <A extends 'start' | 'stop' | 'restart'>(action: A, description: string) => ({
   id: `${action}Bot`,
   access: 'control' as const,
@@ -165,19 +175,26 @@ export const BOT_ROUTES = {
     access: 'control',
     activity: 'bot.create',
     tag: 'Bots',
-    summary: 'Create a bot and start it',
-    description:
+    query: {
+      wait: wait('until the operation has ended. With one bot there is none'),
+    },
+    summary: 'Create a bot and start it, or many',
+    description: [
       'Bots are stored with their configuration and desired state, and return after a restart of the service.',
+      `With \`content-type: application/x-ndjson\` the body has a bot on each line, up to ${LINES.most.toLocaleString('en-US')}. All are checked first; a line that is wrong is named in the error, and no bot is created. Otherwise they are stored in one transaction, and an operation starts them. In a cluster each bot is created for itself, on its node: the operation says which were not.`,
+    ].join('\n\n'),
     body: {
       schema: CreateBotBody,
       example: { id: 'load-1', kind: 'synthetic', config: { events_per_second: 2 } },
+      lines: LINES,
     },
     answers: {
       201: {
-        description: 'The bot is in the list.',
-        schema: BotSnapshot,
+        description: 'The bot is in the list. Of many bots: the operation, which has ended.',
+        schema: Type.Union([BotSnapshot, OperationAnswer]),
         example: { ...BOT, id: 'load-1', kind: 'synthetic', status: 'starting', data: {} },
       },
+      202: GOES_ON,
     },
     errors: {
       409: '`bot x exists already`, or `the id x cannot be used`.',
@@ -189,16 +206,28 @@ export const BOT_ROUTES = {
     access: 'control',
     activity: 'bot.actions',
     tag: 'Bots',
+    query: { wait: wait('until it has ended') },
     summary: 'Start, stop, restart or delete many bots',
-    description: 'By ids, by labels, or both.',
-    body: { schema: BotActionsBody, example: { action: 'stop', ids: ['demo-1', 'x'] } },
+    description:
+      'By ids, by labels, by a query, or by several of them: then a bot has to match all. They are acted on by an operation, which goes on when the client no longer waits.',
+    body: {
+      schema: BotActionsBody,
+      example: { action: 'stop', ids: ['demo-1', 'x'] },
+      // 10,000 ids of the greatest length.
+      maxBytes: 1_048_576,
+    },
     answers: {
       200: {
-        description: 'The outcome for each bot.',
+        description: 'The operation has ended: the outcome for each bot.',
         schema: ActionResults,
-        example: { results: { 'demo-1': { status: 'stopped' }, x: { error: 'no bot "x"' } } },
+        example: {
+          results: { 'demo-1': { status: 'stopped' }, x: { error: 'no bot "x"' } },
+          operation: exampleOf(Operation),
+        },
       },
+      202: GOES_ON,
     },
+    errors: { 503: 'The service is under pressure, or too many operations have not ended.' },
   },
   'GET /api/bots/{id}': {
     id: 'getBot',

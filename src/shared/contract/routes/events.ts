@@ -1,6 +1,7 @@
 import { ActivityEvent, GapEvent, LogEvent, SessionEvent } from '../event-schemas.js';
 import { EventPage, FieldHistory, PastStates, Stats } from '../journal-schemas.js';
 import { ClusterStreamState } from '../nodes.js';
+import { Operation } from '../operations.js';
 import { LIMIT, MAX_HISTORY_FIELDS, MAX_STEP_S, POINTS } from '../query-bounds.js';
 import { AlertEvent } from '../rules.js';
 import Type from '../typebox.js';
@@ -93,6 +94,7 @@ export const EVENT_ROUTES = {
           gap: GapEvent,
           alert: AlertEvent,
           activity: ActivityEvent,
+          operation: Operation,
           cluster: ClusterStreamState,
         },
       },

@@ -3,6 +3,7 @@
 import type { ActivityName } from '../activity.js';
 import type { Kind, Level } from '../event-kinds.js';
 import { CAUSE } from '../incident-groups.js';
+import { MAX_WAIT_MS } from '../operation-bounds.js';
 import { LIMIT, MAX_QUERY, MAX_TEXT } from '../query-bounds.js';
 
 /**
@@ -122,6 +123,13 @@ export const position = (
 
 export const limit = integerWithDefault('Maximum number of results.', LIMIT);
 
+/** How long a request waits for an operation. */
+export const wait = (otherwise: string) =>
+  integer(
+    `How long to wait for the end of the operation, in ms; 0 does not wait. Default: ${otherwise}.`,
+    { minimum: 0, maximum: MAX_WAIT_MS },
+  );
+
 export const cause = (description: string) =>
   text(description, '5d0c7c1b9a3f2e64', { pattern: CAUSE });
 
@@ -150,9 +158,10 @@ export const ACTIVITY_FILTERS = {
 };
 
 export const EVENT_FILTERS = {
-  event: list<Exclude<Kind, 'gap'>>('Only these events: `log`, `session`, `alert`, `activity`.', [
-    'log',
-  ]),
+  event: list<Exclude<Kind, 'gap'>>(
+    'Only these events: `log`, `session`, `alert`, `activity`, `operation`.',
+    ['log'],
+  ),
   level: list<Level>('Only lines with this level: `info`, `warn`, `error`, `state`.', [
     'warn',
     'error',

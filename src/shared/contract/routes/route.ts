@@ -51,7 +51,14 @@ export interface Route {
   headers?: readonly Header[];
   query?: QuerySchema;
   /** Its schema is one of src/shared/schemas.ts. */
-  body?: { schema: TSchema; example: unknown };
+  body?: {
+    schema: TSchema;
+    example: unknown;
+    /** As JSON it may have so many bytes, where that is more than `http.max_body_bytes`. */
+    maxBytes?: number;
+    /** It may also be NDJSON with up to so many bodies, in so many bytes. */
+    lines?: { most: number; maxBytes: number };
+  };
   /** Responses that are not errors, by status. */
   answers: Readonly<Record<number, Content>>;
   /** Errors by status, and when they occur. Those of all routes are added. */
@@ -66,6 +73,7 @@ export const TAGS = {
   Events: 'What bots and the service do, live and from the journal.',
   Bots: 'List, create, control and delete bots.',
   Commands: 'Send commands to bots and to the service.',
+  Operations: 'What is done to many bots at once.',
   Rules: 'What is watched, and when it becomes an alert.',
   Nodes: 'The nodes of a cluster.',
   Service: 'Health, capacity, metrics and this documentation.',

@@ -6,6 +6,7 @@ import { AUTH_ROUTES } from './auth.js';
 import { BOT_ROUTES } from './bots.js';
 import { EVENT_ROUTES } from './events.js';
 import { NODE_ROUTES } from './nodes.js';
+import { OPERATION_ROUTES } from './operations.js';
 import type { Parameter } from './parameters.js';
 import { RULE_ROUTES } from './rules.js';
 import { SERVICE_ROUTES } from './service.js';
@@ -18,6 +19,7 @@ export const ROUTE_TABLE = {
   ...AUTH_ROUTES,
   ...EVENT_ROUTES,
   ...BOT_ROUTES,
+  ...OPERATION_ROUTES,
   ...RULE_ROUTES,
   ...NODE_ROUTES,
 };

@@ -203,40 +203,53 @@ test('a bot that the caller does not reach is not looked for elsewhere', async (
   expect(world.sent).toEqual([]);
 });
 
-test('a list is one call a node, and bots of a node that does not answer get an error each', async () => {
-  const placed: Placed = {};
-  for (let n = 0; n < 1000; n += 1) placed[`bot${n}`] = { node: 'abc'[n % 3] as string };
-  const world = new World(placed);
-  const act = ({ actions }: { actions: { ids: string[] } }) => ({
-    results: Object.fromEntries(actions.ids.map((id) => [id, { status: 'running' }])),
+const viewer = { name: 'Ada', token: 't', reach: null };
+const notHere = ({ id }: { id: string }): never => {
+  throw new DroverError('not_found', `no operation "${id}"`);
+};
+
+test('an operation is asked of this node, and then of the one that works on it', async () => {
+  const world = new World({});
+  const a = world.node('a', {
+    operation: ({ id }: { id: string }) => (id === 'here' ? { id, node: 'a' } : notHere({ id })),
+    changeOperation: notHere,
   });
-  const [a] = [world.node('a', { actOnBots: act }), world.node('b', { actOnBots: act })];
-  world.lose('c');
-  const ids = Object.keys(placed);
-  const { results } = (await a.actOnBots({
-    actions: { action: 'start', ids },
-    rights: ADMIN,
-  })) as { results: Record<string, unknown> };
-  expect(Object.keys(results)).toEqual(ids);
-  expect(results['bot1']).toEqual({ status: 'running' });
-  expect(results['bot2']).toEqual({
-    error: 'node c cannot be reached: its lease has run out',
+  world.node('b', {
+    operation: ({ id }: { id: string }) => (id === 'there' ? { id, node: 'b' } : notHere({ id })),
+    changeOperation: () => {
+      throw new DroverError('conflict', 'it has ended');
+    },
   });
-  expect(world.sent.map(({ node }) => node)).toEqual(['b']);
+  world.node('c', { operation: notHere, changeOperation: notHere });
+  const get = async (id: string) => await a.operation({ id, wait_ms: 0, viewer });
+  expect(await get('here')).toMatchObject({ node: 'a' });
+  expect(world.sent).toEqual([]);
+  expect(await get('there')).toMatchObject({ node: 'b' });
+  await expect(get('nowhere')).rejects.toMatchObject({ code: 'not_found' });
+  const cancel = { id: 'there', change: 'cancel' as const, viewer };
+  await expect(a.changeOperation(cancel)).rejects.toMatchObject({ message: 'it has ended' });
+  // It may have been the one that does not answer.
+  world.serve('c', { operation: () => Promise.reject(new DroverError('unavailable')) });
+  await expect(get('nowhere')).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'no operation "nowhere" on the nodes that answer; node c does not answer',
+  });
 });
 
-test('labels select by records, and on each node', async () => {
-  const labels = { team: 'one' };
-  const world = new World({ x: { node: 'b', labels }, y: { node: 'b' }, z: { node: 'a', labels } });
-  const none = () => ({ results: {} });
-  const [a] = [world.node('a', { endBots: none }), world.node('b', { endBots: none })];
-  await a.endBots({ actions: { action: 'stop', labels }, rights: ADMIN });
-  expect(
-    world.asked.map(({ node, input }) => [node, (input as { actions: unknown }).actions]),
-  ).toEqual([
-    ['a', { action: 'stop', labels }],
-    ['b', { action: 'stop', labels, ids: ['x'] }],
-  ]);
+test('the operations of all nodes are one list, newest first, and a node that does not answer is named', async () => {
+  const world = new World({});
+  const list = (...times: number[]) => ({
+    operations: times.map((began_ms) => ({ id: `o${began_ms}`, began_ms })),
+  });
+  const a = world.node('a', { operations: () => list(3, 1) });
+  world.node('b', { operations: () => list(4, 2) });
+  world.node('c', {
+    operations: () => {
+      throw new DroverError('unavailable');
+    },
+  });
+  const merged = await a.operations({ limit: 3, viewer });
+  expect(merged).toMatchObject({ ...list(4, 3, 2), missing: ['c'] });
 });
 
 test('a command for many bots is one call a node, and its results are in order', async () => {
