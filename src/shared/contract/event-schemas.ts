@@ -243,7 +243,10 @@ export const ActivityEvent = Type.Object(
         '`refused`: the actor may not do it. At most 20 refusals a minute of one token or address are on the stream.',
     }),
     error: nullable(Type.String(), 'Why it was not done, in one line.'),
-    took_ms: Type.Integer({ minimum: 0, description: 'How long the request took; in an operation, this bot.' }),
+    took_ms: Type.Integer({
+      minimum: 0,
+      description: 'How long the request took; in an operation, this bot.',
+    }),
     detail: nullable(
       Type.Object({
         command: Type.Optional(
