@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { clusterNames } from '../../src/cluster/wire/names.js';
 import type { ActivityEvent } from '../../src/shared/contract/events.js';
 import type { IncidentGroups } from '../../src/shared/contract/incident-groups.js';
+import type { Operation, OperationList } from '../../src/shared/contract/operations.js';
 import { call, expectError } from '../harness/api.js';
 import { create, eventually, invoke, POST } from '../harness/bots.js';
 import { TestCluster } from '../harness/cluster.js';
@@ -18,6 +19,8 @@ let cluster: TestCluster;
 let gone: number;
 let left: number;
 const name = (node: number): string => `h${node + 1}`;
+/** The bots of a node, in the first test. */
+let places: (node: string) => string[];
 const ids = Array.from({ length: BOTS }, (_, n) => `b${n + 1}`);
 beforeAll(async () => {
   cluster = await TestCluster.start({
@@ -65,9 +68,11 @@ async function callsDuring(task: () => Promise<void>): Promise<string[]> {
 }
 
 it('a list over 1,000 bots on 3 nodes is one request a node', async () => {
-  const places = (await botsOf(service(0))).map(({ node }) => node);
-  expect(places).toHaveLength(BOTS);
-  expect(new Set(places)).toEqual(new Set(['h1', 'h2', 'h3']));
+  const all = await botsOf(service(0));
+  const placed = all.map(({ node }) => node);
+  places = (wanted) => all.filter(({ node }) => node === wanted).map(({ id }) => id);
+  expect(placed).toHaveLength(BOTS);
+  expect(new Set(placed)).toEqual(new Set(['h1', 'h2', 'h3']));
   const calls = await callsDuring(async () => {
     const body = { session_id: ids, command: 'heard', args: {} };
     const { status, json, text } = await POST(service(0), '/invoke', body);
@@ -88,7 +93,48 @@ it('a list over 1,000 bots on 3 nodes is one request a node', async () => {
     expect(Object.keys(results).sort()).toEqual([...ids].sort());
     for (const outcome of Object.values(results)) expect(outcome).not.toHaveProperty('error');
   });
-  expect(restarts).toEqual(['h1 actOnBots', 'h3 actOnBots']);
+  // One call for each bot of another node: its result is known when it is done.
+  expect(new Set(restarts)).toEqual(new Set(['h1 actOnBot', 'h3 actOnBot']));
+  expect(restarts).toHaveLength(placed.filter((node) => node !== 'h2').length);
+});
+
+it('every node answers for an operation, and can cancel it', async () => {
+  const [far, near] = ['h1', 'h2'].map((node) => places(node)) as [string[], string[]];
+  const some = [far[0], near[0], far[1]] as string[];
+  const { json, status } = await POST(service(1), '/api/bots/actions?wait=0', {
+    action: 'restart',
+    ids: some,
+    parallel: 1,
+    stagger_ms: 3_600_000,
+  });
+  expect(status).toBe(202);
+  const { id } = (json as { operation: Operation }).operation;
+  const get = async (n: number, query = ''): Promise<Operation> =>
+    (await call(service(n), 'GET', `/api/operations/${id}${query}`)).json as Operation;
+  await eventually(async () => (await get(2)).counts.done === 1, 'the first bot is done');
+  expect(await get(0)).toMatchObject({ node: 'h2', state: 'running', bots: 3 });
+  const waits = get(0, '?wait=60000');
+  expect((await POST(service(2), `/api/operations/${id}/cancel`)).status).toBe(200);
+  expect(await waits).toMatchObject({ state: 'canceled', counts: { done: 1, skipped: 2 } });
+  const page = await call(service(2), 'GET', `/api/operations/${id}/bots?result=done`);
+  expect(page.json).toMatchObject({ bots: [{ id: far[0], status: expect.any(String) }] });
+  const listed = (await call(service(0), 'GET', '/api/operations?limit=1')).json;
+  expect(listed).toMatchObject({ operations: [{ id }], missing: [] });
+  expectError(await call(service(0), 'GET', '/api/operations/none'), 404, 'no operation "none"');
+});
+
+it('many bots of one request are created on the nodes where they are placed', async () => {
+  const lines = ['h1', 'h2', 'h3'].map((node) => ({ id: `placed-${node}`, kind: 'faulty', node }));
+  const headers = { 'content-type': 'application/x-ndjson' };
+  const text = lines.map((bot) => JSON.stringify(bot)).join('\n');
+  const made = await call(service(0), 'POST', '/api/bots', { headers, text });
+  expect(made.status, made.text).toBe(201);
+  expect(made.json).toMatchObject({ operation: { type: 'create', counts: { done: 3 } } });
+  const shown = async () =>
+    (await botsOf(service(2), '?query=bot:placed-*')).map(({ id, node }) => `${id} ${node}`).sort();
+  await expect.poll(shown).toEqual(['placed-h1 h1', 'placed-h2 h2', 'placed-h3 h3']);
+  const again = await call(service(1), 'POST', '/api/bots', { headers, text });
+  expectError(again, 400, /^line 1: bot placed-h1 exists already; line 2: .*; line 3: /);
 });
 
 it('who acts on bots of other nodes is known on each node', async () => {
@@ -176,6 +222,19 @@ it('bots of a node that is gone are 503 at once, those of the others answer', as
       [here]: { result: expect.any(String) },
     },
   });
+  const bulk = await POST(service(0), '/api/bots/actions', {
+    action: 'restart',
+    ids: [lost, here],
+  });
+  expect(bulk.json).toMatchObject({
+    results: {
+      [lost]: { error: expect.stringMatching(why) },
+      [here]: { status: expect.any(String) },
+    },
+    operation: { state: 'done', counts: { done: 1, failed: 1 } },
+  });
+  const listed = (await call(service(0), 'GET', '/api/operations')).json as OperationList;
+  expect(listed.missing).toEqual([name(gone)]);
   // Not when the lease, or a deadline, has run out.
   expect(performance.now() - before).toBeLessThan(LEASE_MS / 2);
 });

@@ -42,6 +42,12 @@ it('docs/CLI.md: the first commands and the CI commands', async () => {
   const selecting = docBlock('docs/CLI.md', 'drover bots restart --kind demo');
   const some = selecting.replace(/^(drover logs -f .*)$/m, '{ $1 || true; } | head -n 1');
   expect(await reader.run(some, more)).toMatch(/^demo-1 \w+$/m);
+  await reader.run(
+    'for n in 1 2; do drover bots create "team-$n" --kind synthetic --label team=a; done',
+    more,
+  );
+  const inSteps = docBlock('docs/OPERATIONS.md', 'drover bots restart --label team=a');
+  expect((await reader.run(inSteps, more)).split('\n')).toHaveLength(3);
   const script =
     'drover wait demo-1 --status in_world; drover invoke demo-1 say text=said; sleep 3';
   writeFileSync(path.join(reader.dir, 'my-test.sh'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });

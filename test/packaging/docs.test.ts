@@ -24,10 +24,21 @@ it('docs/API.md: every request gets the documented response', async () => {
   const runs = path.join(reader.home, '.local/share/drover/runs');
   mkdirSync(runs);
   writeFileSync(path.join(runs, 'nightly.ndjson'), '{}\n');
+  const [first, second] = [
+    { id: 'load-5', kind: 'synthetic' },
+    { id: 'load-6', kind: 'synthetic', config: { foo: 1 } },
+  ];
+  const lines = [first, second, first].map((bot) => JSON.stringify(bot));
+  writeFileSync(path.join(reader.dir, 'bots.ndjson'), lines.join('\n'));
   let requests = 0;
+  /** The operation that an earlier command has begun. */
+  let operation = '';
   for (const { command, answer } of everyBlock('docs/API.md', 'console').flatMap(commandsOf)) {
     requests += 1;
-    const mine = command.replace('132231', pin).replace('000000', wrong);
+    const mine = command
+      .replace('132231', pin)
+      .replace('000000', wrong)
+      .replace('0mig4r9w0-5c1f0a2b', operation);
     if (answer.includes('429')) {
       await reader.run(`for n in {1..12}; do ${mine} >/dev/null; done`);
     }
@@ -37,7 +48,9 @@ it('docs/API.md: every request gets the documented response', async () => {
     }
     // The service may have started in any part of the first bucket.
     const expected = answer.replace(/(?<="scopes":\{)[^}]+/, '…');
-    expectLooksLike((await reader.run(mine)).replaceAll('\r', ''), expected);
+    const said = (await reader.run(mine)).replaceAll('\r', '');
+    [, operation = operation] = /"operation":\{"id":"([^"]+)"/.exec(said) ?? [];
+    expectLooksLike(said, expected);
   }
   expect(requests).toBeGreaterThan(20);
 }, 120_000);

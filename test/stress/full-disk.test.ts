@@ -112,7 +112,13 @@ it.for(['uws', 'node'])(
       body: { action: 'stop', ids: ['runs', 'changes'] },
     });
     const error = expect.stringMatching(REASON);
-    expect(bulk.json).toEqual({ results: { runs: { error }, changes: { error } } });
+    expect(bulk.json).toMatchObject({ results: { runs: { error }, changes: { error } } });
+    const text = ['many-1', 'many-2']
+      .map((id) => JSON.stringify({ id, kind: 'guarded', config: { lock: home, note: NOTE } }))
+      .join('\n');
+    const headers = { 'content-type': 'application/x-ndjson' };
+    const lines = { text, headers };
+    expectRefused(await call(of, 'POST', '/api/bots', lines), 'create many');
     const from = stream.frames.length;
     await invoke(of, 'breaks', 'cause', { fault: 'timer' });
     const incident = await lineFrom(stream, from, ({ message }) => message.startsWith('incident '));
@@ -140,6 +146,8 @@ it.for(['uws', 'node'])(
     expect(
       (await create(of, { id: 'new', kind: 'guarded', config: { lock: home, note: NOTE } })).status,
     ).toBe(201);
+    expect((await call(of, 'POST', '/api/bots', lines)).status).toBe(201);
+    for (const id of ['many-1', 'many-2']) expect((await remove(of, id)).status).toBe(204);
     expect((await tryPin(of, of.pin)).status).toBe(200);
     expect((await call(of, 'PATCH', '/api/bots/changes', { body: change })).status).toBe(200);
     expect((await act(of, 'runs', 'stop')).status).toBe(200);

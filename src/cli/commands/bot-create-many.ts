@@ -1,6 +1,7 @@
 // `drover bots create --file`: many bots with one request.
 
-import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { ApiError } from '../../client/index.js';
 import { messageOf } from '../../shared/errors.js';
 import { type ConnectionOptions, connect } from '../connection/connection.js';
@@ -10,7 +11,6 @@ import { CliError } from '../failure.js';
 import { complain } from '../terminal/action.js';
 import { printJson, printLine } from '../terminal/output.js';
 
-const STANDARD_INPUT = 0;
 /** Between the faults of two lines in an error of the service. */
 const NEXT_FAULT = /; (?=line \d+: |and \d+ more lines)/;
 const FAULTS = /^line \d+: /;
@@ -25,7 +25,7 @@ export interface CreateManyOptions extends ConnectionOptions {
 export async function createMany({ file, ...options }: CreateManyOptions): Promise<number> {
   const connection = connect(options);
   const { client, call } = connection;
-  const lines = textOf(file);
+  const lines = await textOf(file);
   const begun = await client.bots
     .createMany(lines, { ...call(), wait: 0 })
     .catch((thrown: unknown) => {
@@ -43,9 +43,9 @@ export async function createMany({ file, ...options }: CreateManyOptions): Promi
   return exitCodeOf(operation);
 }
 
-function textOf(file: string): string {
+async function textOf(file: string): Promise<string> {
   try {
-    return readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8');
+    return await (file === '-' ? text(process.stdin) : readFile(file, 'utf8'));
   } catch (thrown) {
     throw new CliError(EXIT.usage, `--file ${file}: ${messageOf(thrown)}`);
   }

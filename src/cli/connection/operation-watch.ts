@@ -15,7 +15,7 @@ import type { Connection } from './connection.js';
 const POLL_MS = 500;
 
 /**
- * Shows a bar on a terminal until the operation has ended. After Ctrl-C it goes on, and the way to it is told.
+ * Shows a bar on a terminal until the operation has ended. After Ctrl-C it continues, and the way to it is told.
  * @returns it as it is then. @throws CliError when the token may not read operations.
  */
 export async function followOperation(
@@ -69,5 +69,5 @@ function showBar(operation: Operation): void {
 }
 
 function goesOn(id: string): string {
-  return `the operation goes on: drover operations watch ${id} follows it, drover operations cancel ${id} ends it`;
+  return `the operation continues: drover operations watch ${id} follows it, drover operations cancel ${id} ends it`;
 }

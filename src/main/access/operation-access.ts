@@ -22,7 +22,7 @@ const MAX_LISTED_BOTS = 50_000;
 
 /**
  * A token that is limited to some bots sees, of operations of others, only the bots that it reaches now, and that were the same bots
- * then: their number, and their results. Of its own it sees all, because it got their results.
+ * then: their number, and their results. It sees all of those that it began, because it got their results.
  */
 export class OperationAccess {
   readonly #operations: Operations;

@@ -6,7 +6,7 @@ export type OperationEvent =
   | 'pause'
   | 'resume'
   | 'cancel'
-  /** More bots have failed than may, or what is checked after the first bots does not let it go on. */
+  /** More bots have failed than may, or what is checked after the first bots does not let it continue. */
   | 'fail'
   /** Every bot was begun and has ended. */
   | 'finish'

@@ -119,7 +119,7 @@ export class Operation {
     return this.state === 'canceling' || this.#take('cancel', why);
   }
 
-  /** The service ends, and the operation goes on after its next start: bots that are running then are begun again. */
+  /** The service ends, and the operation continues after its next start: bots that are running then are begun again. */
   suspend(): void {
     this.#isSuspended = true;
     this.#cancelTimer();

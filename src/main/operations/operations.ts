@@ -41,7 +41,7 @@ export interface OperationsParts {
   publish: (item: OperationItem) => void;
   /** Name of this node; null in a single service. */
   node: string | null;
-  /** What is left to do of an operation that the last run of the service has not ended; null when it cannot go on. */
+  /** What is left to do of an operation that the last run of the service has not ended; null when it cannot continue. */
   resume?: (record: Readonly<OperationRecord>) => OperationTask | null;
   clock?: OperationClock;
 }
@@ -67,7 +67,7 @@ export class Operations {
   readonly #held = new Map<string, Held>();
   #isStopped = false;
 
-  /** Operations that the last run has not ended are `interrupted`, unless they can go on. */
+  /** Operations that the last run has not ended are `interrupted`, unless they can continue. */
   constructor(parts: OperationsParts) {
     this.#parts = parts;
     this.#clock = parts.clock ?? SYSTEM_OPERATION_CLOCK;
@@ -77,7 +77,7 @@ export class Operations {
     }
   }
 
-  /** Begins operations that go on after the restart of the service. To be called once, when bots can be acted on. */
+  /** Begins operations that continue after the restart of the service. To be called once, when bots can be acted on. */
   start(): void {
     for (const [id, { operation }] of this.#held) {
       if (!operation.hasEnded) operation.begin();
@@ -314,7 +314,7 @@ const NONE: Readonly<Record<BotResult, number>> = {
   unknown: 0,
 };
 
-/** In place of the task of an operation that does not go on. */
+/** In place of the task of an operation that does not continue. */
 const NOTHING: OperationTask = {
   type: 'action',
   title: '',

@@ -5,7 +5,7 @@ import type { Operation } from '../../shared/contract/operations.js';
 import type { Store } from './store.js';
 import type { Change, Table } from './store-file.js';
 
-/** An operation as it is stored: whose bots are in pieces of their own. */
+/** An operation as it is stored: its bots are in separate pieces. */
 export type OperationRecord = Omit<Operation, 'node'>;
 
 /** A bot of an operation. */

@@ -242,7 +242,7 @@ export const ActivityEvent = Type.Object(
     ),
     operation: nullable(
       Type.String(),
-      'Of a request for many bots: the id of its operation. Commands to many bots are no operation, and have an id of their own. Null for a request for one bot.',
+      'Of a request for many bots: the id of its operation. Commands to many bots are no operation, and have another id. Null for a request for one bot.',
     ),
     outcome: oneOf(OUTCOMES, {
       description:

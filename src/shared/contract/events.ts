@@ -71,7 +71,7 @@ export interface ActivityItem {
   event: ActivityEvent;
 }
 
-/** An operation has begun, gone on, or ended. */
+/** An operation has begun, continued, or ended. */
 export interface OperationItem {
   kind: 'operation';
   event: Operation;

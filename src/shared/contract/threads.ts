@@ -331,7 +331,7 @@ export type ControlMethods = LoopEvents & {
   }): BulkOutcomes;
   /**
    * Begins an operation, and answers when it has ended, or after `wait_ms`; null waits for its end. Can be cancelled: its client no longer
-   * waits, and the operation goes on. @throws DroverError `overloaded`, `unavailable`.
+   * waits, and the operation continues. @throws DroverError `overloaded`, `unavailable`.
    */
   actOnMany(input: ManyActions<BotAction>): { operation: Operation } & {
     /** Null when it has not ended. */

@@ -111,7 +111,7 @@ export function otherClientTests(given: () => Service): void {
     const source = new EventSourcePolyfill(url(query), { headers: headers() });
     onTestFinished(() => source.close());
     const messages: Message[] = [];
-    for (const event of ['log', 'session', 'activity', 'gap', 'message']) {
+    for (const event of ['log', 'session', 'activity', 'operation', 'gap', 'message']) {
       source.addEventListener(event, ({ data, lastEventId }) => {
         messages.push({ event, id: lastEventId, data });
       });

@@ -24,6 +24,8 @@ let calls: string[];
 let fences: string[];
 let patches: object[];
 let stored: Map<string, BotSpec>;
+/** Of many bots at once. */
+let writes: number;
 /** Until it is resolved, hosts do not answer to a start. */
 let hostAnswers: Deferred;
 let registry: BotRegistry;
@@ -81,6 +83,7 @@ beforeEach(() => {
   } as unknown as BotDependencies;
   const schemas = new KindSchemas();
   schemas.add([{ kind: 'k', description: '', config: { type: 'object' }, commands: {} }]);
+  writes = 0;
   const store = {
     all: () => [...stored.values()],
     put: async (bot: BotSpec) => {
@@ -88,6 +91,8 @@ beforeEach(() => {
       stored.set(bot.id, bot);
     },
     putMany: async (bots: readonly BotSpec[]) => {
+      writes += 1;
+      if (isRefusing) throw new DroverError('unavailable');
       for (const bot of bots) stored.set(bot.id, bot);
     },
     remove: async (id: string) => void stored.delete(id),
@@ -116,6 +121,26 @@ const body = (more: object = {}): CreateBotBody => ({
 });
 const last = (): object | undefined => patches.at(-1);
 const forget = async (): Promise<void> => void stored.delete('a');
+
+it('many new bots are stored with one write and shown at rest, or there is none of them', async () => {
+  const specs = ['x', 'y'].map((id) => registry.check(body({ id })));
+  isRefusing = true;
+  await expect(registry.createMany(specs)).rejects.toMatchObject({ code: 'unavailable' });
+  expect([registry.has('x'), registry.has('y'), patches]).toEqual([false, false, []]);
+  isRefusing = false;
+  const created = registry.createMany(specs);
+  // Nothing else is done to them before they are stored.
+  await expect(registry.act('x', 'stop')).rejects.toMatchObject({ code: 'conflict' });
+  await created;
+  expect(writes).toBe(2);
+  expect([[...stored.keys()], calls]).toEqual([['x', 'y'], []]);
+  expect(patches).toMatchObject([
+    { id: 'x', status: 'stopped', desired: 'running' },
+    { id: 'y', status: 'stopped', desired: 'running' },
+  ]);
+  await registry.act('x', 'start', 'many');
+  expect(calls).toEqual(['start x']);
+});
 
 describe('a bot that the node is given', () => {
   it('is stored, shown with its place and started; each of its events has the term', async () => {

@@ -1,4 +1,4 @@
-// How an operation goes through its bots: the engine with a clock and a store of its own.
+// How an operation goes through its bots: the engine with its own clock and store.
 
 import { beforeEach, expect, it, vi } from 'vitest';
 import type {
@@ -277,7 +277,7 @@ it('one that was paused while its last bots ran is done when they have ended', a
   expect(operation.state).toBe('done');
 });
 
-it('begins no bot beyond the gate until what is checked there lets it go on', async () => {
+it('begins no bot beyond the gate until what is checked there lets it continue', async () => {
   const check = new Deferred();
   const seen: AbortSignal[] = [];
   const gate = {
@@ -390,7 +390,7 @@ it('an orderly stop knows what was not begun', async () => {
   await expect(operations.add(task(1))).rejects.toThrow('shutting down');
 });
 
-it('one that can go on does, with the bots whose end is not known, and paused if it was', async () => {
+it('one that can continue does, with the bots whose end is not known, and paused if it was', async () => {
   const ends: string[] = [];
   const resume = () => ({
     ...task(4, { parallel: 2 }),
@@ -411,7 +411,7 @@ it('one that can go on does, with the bots whose end is not known, and paused if
   expect([...running.keys()]).toEqual([]);
   after.open(first.id)?.resume();
   expect([...running.keys()]).toEqual(['b1', 'b2']);
-  // Stopped in order, it goes on again.
+  // Stopped in order, it continues again.
   await after.stop();
   await end(['b1'], new DroverError('unavailable'));
   expect(ends).toEqual(['b0']);
@@ -465,7 +465,7 @@ it('refuses one more than 400 that have not ended, but not one that ends bots', 
   await operations.add(task(1), true);
 });
 
-it('goes on while the disk is full, and is stored when it no longer is', async () => {
+it('continues while the disk is full, and is stored when it no longer is', async () => {
   isDiskFull = true;
   const operations = engine();
   const operation = await operations.add(task(600));

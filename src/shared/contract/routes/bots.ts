@@ -209,7 +209,7 @@ export const BOT_ROUTES = {
     query: { wait: wait('until it has ended') },
     summary: 'Start, stop, restart or delete many bots',
     description:
-      'By ids, by labels, by a query, or by several of them: then a bot has to match all. They are acted on by an operation, which goes on when the client no longer waits.',
+      'By ids, by labels, by a query, or by several of them: then a bot has to match all. They are acted on by an operation, which continues when the client no longer waits.',
     body: {
       schema: BotActionsBody,
       example: { action: 'stop', ids: ['demo-1', 'x'] },
