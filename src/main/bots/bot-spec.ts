@@ -1,6 +1,7 @@
 // Makes the specs of bots from requests. Pure, except for the incarnation of a new bot.
 
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { ClusterBots } from '../../cluster/cluster.js';
 import type {
   BotSpec,
@@ -110,6 +111,20 @@ export function mergePatch(base: JsonObject, patch: JsonObject): JsonObject {
     else merged.set(name, value);
   }
   return Object.fromEntries(merged);
+}
+
+/** What {@link mergePatch} makes of `after` the object before; a null of that is left out. */
+export function undoOf(before: JsonObject, after: JsonObject): JsonObject {
+  const undo = new Map<string, Json>();
+  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const [from, to] = [before, after].map((one) =>
+      Object.hasOwn(one, name) ? one[name] : undefined,
+    );
+    if (isDeepStrictEqual(from, to)) continue;
+    const isInside = isObject(from) && isObject(to);
+    undo.set(name, isInside ? undoOf(from, to) : (from ?? null));
+  }
+  return Object.fromEntries(undo);
 }
 
 function isObject(value: Json | undefined): value is JsonObject {

@@ -8,6 +8,7 @@ import type { BotExit, LateError } from '../../shared/contract/host-messages.js'
 import type { JsonObject } from '../../shared/contract/json.js';
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
+import { noBot } from '../../shared/no-bot.js';
 import { withTimeout } from '../../shared/with-timeout.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { logItem, type ServiceEvents } from '../threads/service-events.js';
@@ -254,6 +255,25 @@ export class Bot {
       await this.#showSpec();
       if (!restart || this.#isAtRest) return;
       await this.#halt();
+      await this.#enter('one');
+    });
+  }
+
+  /**
+   * Replaces the spec and starts a bot again that is to run: its run has ended before. Waits for the operation that is under way.
+   * @param change makes the new spec; null leaves all as it is. Labels stay.
+   */
+  async roll(change: (spec: Readonly<BotSpec>) => BotSpec | null): Promise<void> {
+    while (!this.#operations.isFree) await this.#operations.settled();
+    if (this.#state === 'deleted' || this.#state === 'moved') throw noBot(this.id);
+    await this.#operate('roll', async () => {
+      const spec = change(this.#spec);
+      if (!spec) return;
+      await this.#dependencies.save(spec);
+      this.#spec = spec;
+      if (spec.desired !== 'running') return;
+      await this.#halt();
+      this.#backoff.reset();
       await this.#enter('one');
     });
   }

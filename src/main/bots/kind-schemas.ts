@@ -16,6 +16,7 @@ import { kindAjv } from '../../shared/kind-ajv.js';
 import { lazy } from '../../shared/lazy.js';
 import { noKind } from '../../shared/no-bot.js';
 import { SHIPPED } from './kind-modules.js';
+import type { KindVersion, KindVersions } from './kind-versions.js';
 
 interface CompiledKind {
   info: KindInfo;
@@ -23,7 +24,11 @@ interface CompiledKind {
   defaults: JsonObject;
 }
 
+/** Methods take the id of a version; without it, and where it is not known, the current version counts. */
 export class KindSchemas {
+  /** Of other versions than the current ones, while those are known. */
+  readonly #others = new WeakMap<KindVersion, CompiledKind>();
+  readonly #versions: Pick<KindVersions, 'get'> | undefined;
   readonly #kinds = new Map<string, CompiledKind>();
   readonly #ajv = kindAjv();
 
@@ -31,6 +36,11 @@ export class KindSchemas {
   readonly notices: string[] = [];
   /** Modules that are no kinds or did not load, to say why a kind is unknown. */
   #failed: LoadedKinds['failed'] = [];
+
+  /** @param versions absent where kinds have one version only. */
+  constructor(versions?: Pick<KindVersions, 'get'>) {
+    this.#versions = versions;
+  }
 
   /**
    * Compiles the schemas of these kinds. Those of the kinds that ship are known to be valid, and are compiled when they
@@ -70,6 +80,19 @@ export class KindSchemas {
     return failed;
   }
 
+  #of(kind: string, version: string | undefined): CompiledKind | undefined {
+    const current = this.#kinds.get(kind);
+    const other = version === undefined ? undefined : this.#versions?.get(kind, version);
+    if (!other || other.info.config === current?.info.config) return current;
+    let compiled = this.#others.get(other);
+    if (!compiled) {
+      const { info } = other;
+      compiled = { info, config: this.#validator(info.config), defaults: {} };
+      this.#others.set(other, compiled);
+    }
+    return compiled;
+  }
+
   #validator(schema: KindInfo['config']): () => ValidateFunction {
     return lazy(() => this.#ajv().compile(schema));
   }
@@ -87,14 +110,14 @@ export class KindSchemas {
   }
 
   /** A copy of the configuration without values that its schema marks as `writeOnly`: passwords can be set, not read. */
-  withoutSecrets(kind: string, config: JsonObject): JsonObject {
-    const schema = this.#kinds.get(kind)?.info.config;
+  withoutSecrets(kind: string, config: JsonObject, version?: string): JsonObject {
+    const schema = this.#of(kind, version)?.info.config;
     return schema ? withoutSecrets(config, schema) : {};
   }
 
   /** Paths of the secrets in the configuration. */
-  secretPaths(kind: string, config: JsonObject): string[] {
-    const schema = this.#kinds.get(kind)?.info.config;
+  secretPaths(kind: string, config: JsonObject, version?: string): string[] {
+    const schema = this.#of(kind, version)?.info.config;
     return schema ? secretPaths(config, schema) : [];
   }
 
@@ -156,8 +179,8 @@ export class KindSchemas {
   }
 
   /** A copy of the configuration with defaults filled in. @throws DroverError `bad_request` in one line. */
-  checkConfig(kind: string, config: JsonObject): JsonObject {
-    const compiled = this.#kinds.get(kind);
+  checkConfig(kind: string, config: JsonObject, version?: string): JsonObject {
+    const compiled = this.#of(kind, version);
     if (!compiled) {
       throw new DroverError(
         'bad_request',

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute, posix, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Isolation, KindInfo, ListedVersion } from '../../shared/contract/bots.js';
+import type { BotSpec, Isolation, KindInfo, ListedVersion } from '../../shared/contract/bots.js';
 import type { KeptSource, ReadFiles } from '../../shared/contract/host-messages.js';
 import type { Program, Programs } from '../../shared/contract/programs.js';
 import { shippedKind } from '../../shared/package-paths.js';
@@ -43,6 +43,8 @@ const MAX_READ = 16 * 2 ** 20;
 export class KindVersions {
   /** By kind, in the order in which they were loaded. */
   readonly #current = new Map<string, KindVersion>();
+  /** The version that bots of a rollout have while it is not over for the whole kind, by the id of the rollout. */
+  readonly #rollouts = new Map<string, string>();
   /** By kind and id. Those that nobody uses any more are dropped with {@link forget}. */
   readonly #known = new Map<string, KindVersion>();
   /** What {@link hasChanged} has seen, by kind and URL. Bounded by the files of the current versions. */
@@ -51,6 +53,24 @@ export class KindVersions {
   /** The version with which bots of the kind start; undefined for a kind that is not known. */
   current(kind: string): KindVersion | undefined {
     return this.#current.get(kind);
+  }
+
+  /** The id of the version with which the bot is started. Empty for an unknown kind. */
+  idFor({ kind, rollout }: Pick<BotSpec, 'kind' | 'rollout'>): string {
+    const id = rollout && this.#rollouts.get(rollout.id);
+    return id !== undefined && this.get(kind, id) ? id : (this.#current.get(kind)?.id ?? '');
+  }
+
+  /** Bots of this rollout have this version from now on; null: the current one of their kind. */
+  pin(rollout: string, version: KindVersion | null): void {
+    if (version) this.know(version);
+    if (version) this.#rollouts.set(rollout, version.id);
+    else this.#rollouts.delete(rollout);
+  }
+
+  /** It can be used from now on. */
+  know(version: KindVersion): void {
+    this.#known.set(`${version.kind}@${version.id}`, version);
   }
 
   /** Undefined when it is not known, or not any more. */
@@ -86,16 +106,17 @@ export class KindVersions {
 
   /** Bots of its kind start with it from now on. */
   use(version: KindVersion): void {
-    const { kind, id } = version;
-    this.#known.set(`${kind}@${id}`, version);
-    this.#current.set(kind, version);
-    this.#looks.delete(kind);
+    this.know(version);
+    this.#current.set(version.kind, version);
+    this.#looks.delete(version.kind);
   }
 
-  /** Drops the versions that are not current and that nobody uses. */
+  /** Drops the versions that are not current, that no rollout has given to bots, and that nobody uses. */
   forget(isUsed: (version: KindVersion) => boolean): void {
+    const pinned = new Set(this.#rollouts.values());
     for (const [key, version] of this.#known) {
-      if (this.#current.get(version.kind) !== version && !isUsed(version)) this.#known.delete(key);
+      if (this.#current.get(version.kind) === version || pinned.has(version.id)) continue;
+      if (!isUsed(version)) this.#known.delete(key);
     }
   }
 

@@ -1,6 +1,14 @@
 import { DroverError } from '../../shared/errors.js';
 
-export type Operation = 'create' | 'start' | 'stop' | 'restart' | 'update' | 'delete' | 'move';
+export type Operation =
+  | 'create'
+  | 'start'
+  | 'stop'
+  | 'restart'
+  | 'update'
+  | 'delete'
+  | 'move'
+  | 'roll';
 
 /** Runs one operation of a bot at a time. */
 export class OperationSlot {

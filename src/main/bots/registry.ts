@@ -35,7 +35,7 @@ import type { ShowIncident } from '../store/incident-store.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { logItem } from '../threads/service-events.js';
 import { Bot, type BotDependencies } from './bot.js';
-import { changedSpec, mergePatch, newSpec } from './bot-spec.js';
+import { changedSpec, mergePatch, newSpec, undoOf } from './bot-spec.js';
 import { changeOf } from './config-change.js';
 import type { Incidents } from './incidents.js';
 import type { KindQuarantine } from './kind-quarantine.js';
@@ -57,7 +57,7 @@ export interface RegistryParts {
   /** What every bot needs. */
   bots: Omit<BotDependencies, 'save' | 'configFor' | 'versionFor' | 'failed'>;
   schemas: KindSchemas;
-  versions: Pick<KindVersions, 'current'>;
+  versions: Pick<KindVersions, 'idFor'>;
   kinds: KindQuarantine;
   store: SpecStore;
   incidents: Incidents;
@@ -71,6 +71,7 @@ export class BotRegistry {
   readonly #bots = new Map<string, Bot>();
   readonly #dependencies: BotDependencies;
   readonly #schemas: KindSchemas;
+  readonly #versions: Pick<KindVersions, 'idFor'>;
   readonly #kinds: KindQuarantine;
   readonly #store: SpecStore;
   readonly #incidents: Incidents;
@@ -86,16 +87,17 @@ export class BotRegistry {
     const { bots, schemas, versions, kinds, store, incidents, defaults, noteStart } = parts;
     this.#dependencies = {
       ...bots,
-      configFor: ({ kind, config }) => {
-        kinds.admit(kind);
-        return schemas.checkConfig(kind, config);
+      configFor: (spec) => {
+        kinds.admit(spec.kind);
+        return schemas.checkConfig(spec.kind, spec.config, versions.idFor(spec));
       },
-      versionFor: ({ kind }) => versions.current(kind)?.id ?? '',
+      versionFor: (spec) => versions.idFor(spec),
       save: (spec) => store.put(spec),
       failed: (suspect, reason) =>
         incidents.report({ type: 'failed', reason, suspect, stack: null }, undefined, [suspect]),
     };
     this.#schemas = schemas;
+    this.#versions = versions;
     this.#kinds = kinds;
     this.#store = store;
     this.#incidents = incidents;
@@ -330,7 +332,7 @@ export class BotRegistry {
     const patch = body.config as JsonObject | undefined;
     const merged = patch === undefined ? spec.config : this.#merge(spec, patch);
     const next = changedSpec(spec, body, merged, this.#dependencies.cluster);
-    this.#schemas.checkConfig(spec.kind, merged);
+    this.#schemas.checkConfig(spec.kind, merged, this.#versions.idFor(spec));
     if (patch !== undefined && !allows(rights, 'admin')) {
       this.#schemas.checkRedirects(spec.kind, spec.config, merged, patch);
     }
@@ -352,13 +354,56 @@ export class BotRegistry {
     return change;
   }
 
+  /**
+   * Gives a bot to a rollout, which is on disk then, and starts it again if it is to run. Does nothing for a bot that the rollout has
+   * already. @param patch merged into its configuration; null for none. @throws DroverError `not_found`, `bad_request`.
+   */
+  async roll(id: string, rollout: string, patch: JsonObject | null): Promise<void> {
+    await this.#get(id).roll((spec) => {
+      if (spec.rollout?.id === rollout) return null;
+      const config = patch ? mergePatch(spec.config, patch) : spec.config;
+      const undo = patch && { undo: undoOf(spec.config, config) };
+      return {
+        ...spec,
+        config,
+        rollout: { id: rollout, before: spec.rollout?.id ?? null, ...undo },
+      };
+    });
+  }
+
+  /** Takes back what a rollout has changed of a bot. @returns false when it is not the last one that has. @throws DroverError `not_found`. */
+  async unroll(id: string, rollout: string): Promise<boolean> {
+    let isUndone = false;
+    await this.#get(id).roll(({ rollout: last, ...spec }) => {
+      if (last?.id !== rollout) return null;
+      isUndone = true;
+      const { before, undo = {} } = last;
+      return {
+        ...spec,
+        config: mergePatch(spec.config, undo),
+        ...(before !== null && { rollout: { id: before, before: null } }),
+      };
+    });
+    return isUndone;
+  }
+
+  /** See {@link Bot.whenHealthy}. @throws DroverError `not_found`. */
+  whenHealthy(...[id, ...rest]: [string, ...Parameters<Bot['whenHealthy']>]): Promise<void> {
+    return this.#get(id).whenHealthy(...rest);
+  }
+
   /** As `GET /api/bots/{id}/config` shows them. */
   #partsOf(spec: Readonly<BotSpec>): BotParts {
     const { kind, config, labels, restart, isolation, host_group, quota } = spec;
     const { node, node_labels, failover } = spec;
     const placement = { isolation, host_group, quota, node, node_labels, failover };
+    const version = this.#versions.idFor(spec);
     return {
-      config: this.#schemas.withoutSecrets(kind, this.#schemas.checkConfig(kind, config)),
+      config: this.#schemas.withoutSecrets(
+        kind,
+        this.#schemas.checkConfig(kind, config, version),
+        version,
+      ),
       labels: { ...labels },
       restart: { ...restart },
       placement: Object.fromEntries(
@@ -440,10 +485,11 @@ export class BotRegistry {
     const { spec } = this.#get(id);
     const { kind, config, restart, dedicated, host_group = null, quota = {} } = spec;
     const { node, node_labels, failover } = spec;
-    const filled = this.#schemas.checkConfig(kind, config);
+    const version = this.#versions.idFor(spec);
+    const filled = this.#schemas.checkConfig(kind, config, version);
     return {
-      config: this.#schemas.withoutSecrets(kind, filled),
-      secrets: this.#schemas.secretPaths(kind, config),
+      config: this.#schemas.withoutSecrets(kind, filled, version),
+      secrets: this.#schemas.secretPaths(kind, config, version),
       restart,
       dedicated,
       isolation: this.#dependencies.isolationOf(spec),

@@ -15,7 +15,7 @@ import { findKinds, programOptions } from '../bots/kind-modules.js';
 import { KindQuarantine } from '../bots/kind-quarantine.js';
 import { KindReload } from '../bots/kind-reload.js';
 import type { KindSchemas } from '../bots/kind-schemas.js';
-import { KindVersions } from '../bots/kind-versions.js';
+import type { KindVersions } from '../bots/kind-versions.js';
 import { LoopWatch } from '../bots/loop-watch.js';
 import { letHostsCollectGarbage, MemoryGuard } from '../bots/memory-guard.js';
 import { Quarantine } from '../bots/quarantine.js';
@@ -47,6 +47,7 @@ export interface BotNeeds {
   store: Store;
   incidentStore: IncidentStore;
   schemas: KindSchemas;
+  versions: KindVersions;
   record: RunRecord;
   /** That of the streams: hosts count those of their bots. */
   quota: SharedQuota<'perToken' | 'perAddress'>;
@@ -54,12 +55,11 @@ export interface BotNeeds {
 
 /** Starts no host. */
 export function buildBots(needs: BotNeeds) {
-  const { config, count, stream, cluster, record, quota } = needs;
+  const { config, count, stream, cluster, record, quota, versions } = needs;
   const { hosts: limits, watchdog, invoke, network } = config;
   const { events, say, broadcaster } = stream;
   letHostsCollectGarbage();
   const kinds = findKinds(config.kinds, programOptions(config));
-  const versions = new KindVersions();
   const quarantine = new Quarantine();
   const kindQuarantine = new KindQuarantine();
   const warn = (line: string): void => {
@@ -110,7 +110,6 @@ export function buildBots(needs: BotNeeds) {
     ...needs,
     events,
     hosts,
-    versions,
     kinds: kindQuarantine,
     restarted: (kind) => restarts.set(kind, (restarts.get(kind) ?? 0) + 1),
     noteStart: (id) => record.started(id),

@@ -26,6 +26,7 @@ import type { PressureSources } from '../access/pressure-gauge.js';
 import { hostCount } from '../bots/host-count.js';
 import { allFailed } from '../bots/kind-modules.js';
 import { KindSchemas } from '../bots/kind-schemas.js';
+import { KindVersions } from '../bots/kind-versions.js';
 import { defaultDataDir, openDataDir, removePin, writePin } from '../environment/data-dir.js';
 import { adopt, changedKeys, isLive } from '../environment/live-config.js';
 import { fitToOpenFiles } from '../environment/open-files.js';
@@ -127,7 +128,8 @@ export class Service {
     const record = new RunRecord(dataDir, config.start, Date.now());
     const count = hostCount(hosts.count, cores);
     const limits = frontLimits(config);
-    const schemas = new KindSchemas();
+    const versions = new KindVersions();
+    const schemas = new KindSchemas(versions);
     const incidentStore = new IncidentStore(store);
 
     const stream = buildStream(config, dataDir, count.most);
@@ -149,10 +151,10 @@ export class Service {
     });
     const readers = buildReaders({ config, dataDir, stream, cluster, limits });
     const bots = buildBots({
-      ...{ config, count, stream, cluster, store, incidentStore, schemas, record },
+      ...{ config, count, stream, cluster, store, incidentStore, schemas, versions, record },
       quota: limits.quota,
     });
-    const { kinds, registry, restarts, incidents, usage, loops, versions } = bots;
+    const { kinds, registry, restarts, incidents, usage, loops } = bots;
     const control = buildControl({
       ...{ config, dataDir, store, cluster, registry, schemas, kinds, loops },
       events: stream.events,

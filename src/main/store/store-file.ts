@@ -14,6 +14,7 @@ const TABLES = [
   'incident_groups',
   'rules',
   'operations',
+  'kind_versions',
 ] as const;
 export type TableName = (typeof TABLES)[number];
 

@@ -159,10 +159,22 @@ export interface BotSpec {
   node_labels?: Record<string, string> | undefined;
   /** Absent: `restart`. */
   failover?: Failover | undefined;
+  /** What the last rollout has changed of it. Absent when none has, or when that was undone. */
+  rollout?: BotRollout;
   /** In a cluster: grows with each assignment to a node. What an older term says or does counts no more. */
   term?: number;
   /** Random; distinguishes the bot from earlier ones with the same id. Bots stored by the first versions have none. */
   incarnation?: string;
+}
+
+/** What a rollout has changed of a bot. */
+export interface BotRollout {
+  /** Of its operation. It may have given the bot a version (KindVersions). */
+  id: string;
+  /** The rollout that had changed the bot before; null for none. */
+  before: string | null;
+  /** Merged into the configuration, it undoes the change. */
+  undo?: JsonObject;
 }
 
 /** Actions on many bots at once. */

@@ -1,0 +1,168 @@
+// Runs in main. Owns what must be known of the versions of kinds after a restart of the service, on disk: the files would otherwise be
+// those that are there by then.
+
+import type { Store } from '../store/store.js';
+import type { Change, Table } from '../store/store-file.js';
+import type { KindSchemas } from './kind-schemas.js';
+import type { KindVersion, KindVersions } from './kind-versions.js';
+
+/** Of one kind. */
+interface KindState {
+  /** The version with which bots start although the disk may have another one; null when that on the disk counts. */
+  current: string | null;
+  /** A version that was taken back: it is not used because the service starts again. */
+  rejected: string | null;
+  /** The rollout of the whole kind that is under way; null for none. */
+  open: string | null;
+  /** The version that a rollout has given to bots, by the id of the rollout. */
+  pins: Record<string, string>;
+  /** The version before the last rollout of the whole kind, which can be undone. */
+  previous: string | null;
+}
+
+const NO_STATE: KindState = { current: null, rejected: null, open: null, pins: {}, previous: null };
+
+export interface KindStatesParts {
+  store: Store;
+  versions: KindVersions;
+  schemas: KindSchemas;
+}
+
+/** Names of kinds have no such character. */
+const keyOf = (kind: string, id: string): string => `${kind}@${id}`;
+
+export class KindStates {
+  readonly #parts: KindStatesParts;
+  /** By kind. Bounded by the number of kinds. */
+  readonly #states = new Map<string, KindState>();
+
+  constructor(parts: KindStatesParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * To be called when the first host has loaded the kinds, before any bot starts.
+   * @returns lines about kinds whose files are not used; null when the current versions are those of the disk.
+   */
+  restore(): string[] | null {
+    const { versions, schemas } = this.#parts;
+    const notices: string[] = [];
+    let isOther = false;
+    for (const { key, value } of this.#table.getRange()) {
+      if (key.includes('@')) versions.know(value as KindVersion);
+      else this.#states.set(key, value as KindState);
+    }
+    for (const [kind, { current, rejected, open, pins }] of this.#states) {
+      for (const [rollout, id] of Object.entries(pins)) {
+        const version = versions.get(kind, id);
+        if (version) versions.pin(rollout, version);
+      }
+      const disk = versions.current(kind);
+      const kept = current === null ? undefined : versions.get(kind, current);
+      const isKept = open !== null || disk === undefined || disk.id === rejected;
+      if (!kept || !isKept || disk?.id === kept.id) continue;
+      isOther = true;
+      versions.use(kept);
+      schemas.add([kept.info], versions.modules());
+      if (open !== null) continue;
+      const found = disk ? `hold version ${disk.id}, which was taken back` : 'do not load';
+      notices.push(
+        `the bot kind ${kind} has version ${kept.id}: its files ${found}; drover kinds reload ${kind} uses them`,
+      );
+    }
+    return isOther ? notices : null;
+  }
+
+  /** The rollout of the whole kind that is under way; null for none. */
+  openRollout(kind: string): string | null {
+    return this.#states.get(kind)?.open ?? null;
+  }
+
+  /** The version before the last rollout of the whole kind, as far as it is known. */
+  previous(kind: string): KindVersion | undefined {
+    const id = this.#states.get(kind)?.previous;
+    return id ? this.#parts.versions.get(kind, id) : undefined;
+  }
+
+  /**
+   * A rollout gives this version to bots from now on, which is on disk when this resolves. @param isWhole to all bots of the kind.
+   * @throws DroverError `not_stored`.
+   */
+  async begin(rollout: string, version: KindVersion, isWhole: boolean): Promise<void> {
+    const { kind, id } = version;
+    const { versions } = this.#parts;
+    const state = this.#of(kind);
+    const before = versions.current(kind)?.id ?? null;
+    const whole = isWhole ? { current: before, open: rollout, previous: before } : {};
+    versions.know(version);
+    await this.#put(kind, { ...state, ...whole, pins: { ...state.pins, [rollout]: id } });
+    versions.pin(rollout, version);
+  }
+
+  /** The version of the rollout is that of all bots of the kind that start. Rollouts before it count no more. */
+  async finish(rollout: string, version: KindVersion): Promise<void> {
+    const { kind } = version;
+    const { versions, schemas } = this.#parts;
+    const state = this.#of(kind);
+    versions.use(version);
+    schemas.add([version.info], versions.modules());
+    await this.#put(kind, { ...NO_STATE, previous: state.previous });
+    for (const pinned of Object.keys(state.pins)) versions.pin(pinned, null);
+  }
+
+  /** Bots start with `before` from now on; those of the rollout keep its version until they are taken back. */
+  async takeBack(rollout: string, version: KindVersion, before: KindVersion): Promise<void> {
+    const { kind, id } = version;
+    const { versions, schemas } = this.#parts;
+    const state = this.#of(kind);
+    const pins = { ...state.pins, [rollout]: id };
+    const next = { current: before.id, open: null, rejected: id, previous: null };
+    await this.#put(kind, { ...state, ...next, pins });
+    versions.pin(rollout, version);
+    versions.use(before);
+    schemas.add([before.info], versions.modules());
+  }
+
+  /** No bot has the version of this rollout any more. */
+  async end(rollout: string, kind: string): Promise<void> {
+    const state = this.#of(kind);
+    const { [rollout]: _, ...pins } = state.pins;
+    await this.#put(kind, { ...state, pins, open: state.open === rollout ? null : state.open });
+    this.#parts.versions.pin(rollout, null);
+  }
+
+  /** What is on the disk counts again. */
+  async reloaded(kind: string): Promise<void> {
+    const state = this.#states.get(kind);
+    if (state) await this.#put(kind, { ...state, current: null, rejected: null });
+  }
+
+  #of(kind: string): KindState {
+    return this.#states.get(kind) ?? NO_STATE;
+  }
+
+  /** Stores the state, with the versions that it names, and without others of the kind. @throws DroverError `not_stored`. */
+  async #put(kind: string, state: KindState): Promise<void> {
+    const { store, versions } = this.#parts;
+    const named = [state.current, state.previous, ...Object.values(state.pins)];
+    const changes: Change[] = [{ table: 'kind_versions', key: kind, value: state }];
+    const kept = new Set<string>();
+    for (const id of new Set(named)) {
+      const version = id === null ? undefined : versions.get(kind, id);
+      if (!version) continue;
+      const key = keyOf(kind, version.id);
+      kept.add(key);
+      if (!this.#table.get(key)) changes.push({ table: 'kind_versions', key, value: version });
+    }
+    const range = { start: keyOf(kind, ''), end: keyOf(kind, '~') };
+    for (const { key } of this.#table.getRange(range)) {
+      if (!kept.has(key)) changes.push({ table: 'kind_versions', key });
+    }
+    await store.write(changes);
+    this.#states.set(kind, state);
+  }
+
+  get #table(): Table<KindState | KindVersion> {
+    return this.#parts.store.table<KindState | KindVersion>('kind_versions');
+  }
+}
