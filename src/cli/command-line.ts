@@ -18,6 +18,7 @@ import { addOperations } from './commands/operation-commands.js';
 import { addPressure } from './commands/pressure.js';
 import { addPrune } from './commands/prune.js';
 import { addRecord } from './commands/record.js';
+import { addRollout } from './commands/rollout-commands.js';
 import { addRules } from './commands/rule-commands.js';
 import { addStart } from './commands/start.js';
 import { addTokens } from './commands/token-commands.js';
@@ -47,6 +48,7 @@ export function createProgram(): Command {
     addIncidents,
     addActivity,
     addOperations,
+    addRollout,
     addRules,
     addTop,
     addPressure,

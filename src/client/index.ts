@@ -71,6 +71,7 @@ export type {
   OperationBot,
   OperationBots,
   OperationList,
+  StartRollout,
 } from './operation-calls.js';
 export type { StreamEvent } from './stream-events.js';
 export { type NewToken, signInUrl } from './token-calls.js';

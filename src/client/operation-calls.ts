@@ -1,13 +1,17 @@
-import type { OperationChange } from '../shared/contract/operation-bounds.js';
+import type { OperationChange, RolloutChange } from '../shared/contract/operation-bounds.js';
 import type {
   Operation,
   OperationBot,
   OperationBots,
   OperationList,
 } from '../shared/contract/operations.js';
+import type { StartRolloutBody } from '../shared/contract/rollouts.js';
 import type { GivenQuery } from '../shared/contract/routes/table.js';
 import type { CallOptions, Http } from './http.js';
 import { OPERATION, OPERATION_BOT } from './response-shapes.js';
+
+/** What is to be rolled out; the rest has defaults. */
+export type StartRollout = Partial<StartRolloutBody>;
 
 /** Calls about operations: what is done to many bots at once. */
 export class OperationCalls {
@@ -55,6 +59,31 @@ export class OperationCalls {
   /** `POST /api/operations/{id}/cancel`: begins no further bot; those that are running end. */
   cancel(id: string, options?: CallOptions): Promise<Operation> {
     return this.#change(id, 'cancel', options);
+  }
+
+  /** `POST /api/rollouts`. */
+  async startRollout(body: StartRollout, options?: CallOptions): Promise<Operation> {
+    return this.#http.json('POST /api/rollouts', [], { ...options, body, shape: OPERATION });
+  }
+
+  /** `POST /api/rollouts/{id}/promote`: it goes on after its canaries. */
+  promote(id: string, options?: CallOptions): Promise<Operation> {
+    return this.#changeRollout(id, 'promote', options);
+  }
+
+  /** `POST /api/rollouts/{id}/abort`. @returns the operation that takes it back. */
+  abort(id: string, options?: CallOptions): Promise<Operation> {
+    return this.#changeRollout(id, 'abort', options);
+  }
+
+  /** `POST /api/rollouts/{id}/revert`. @returns the operation that takes it back. */
+  revert(id: string, options?: CallOptions): Promise<Operation> {
+    return this.#changeRollout(id, 'revert', options);
+  }
+
+  #changeRollout(id: string, change: RolloutChange, options?: CallOptions): Promise<Operation> {
+    const request = { ...options, shape: OPERATION };
+    return this.#http.json(`POST /api/rollouts/{id}/${change}`, [id], request);
   }
 
   #change(id: string, change: OperationChange, options?: CallOptions): Promise<Operation> {

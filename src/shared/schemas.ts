@@ -13,6 +13,7 @@ import {
   HostWatch,
 } from './contract/host-messages.js';
 import { ProgramDefinition } from './contract/programs.js';
+import { StartRolloutBody } from './contract/rollouts.js';
 import { CreateRuleBody } from './contract/rules.js';
 import { CreateTokenBody, LinkBody, TokenFile } from './contract/tokens.js';
 import type { Static } from './contract/typebox.js';
@@ -20,6 +21,7 @@ import type { Static } from './contract/typebox.js';
 export const SCHEMAS = {
   ...bus,
   BotActionsBody,
+  StartRolloutBody,
   Config,
   CreateBotBody,
   CreateRuleBody,

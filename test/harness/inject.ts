@@ -19,6 +19,7 @@ import type { PressureSources } from '../../src/main/access/pressure-gauge.js';
 import { findKinds, programOptions, SHIPPED } from '../../src/main/bots/kind-modules.js';
 import { KindQuarantine } from '../../src/main/bots/kind-quarantine.js';
 import { KindSchemas } from '../../src/main/bots/kind-schemas.js';
+import { KindStates } from '../../src/main/bots/kind-states.js';
 import { KindVersions } from '../../src/main/bots/kind-versions.js';
 import { LoopWatch } from '../../src/main/bots/loop-watch.js';
 import type { BotRegistry } from '../../src/main/bots/registry.js';
@@ -70,6 +71,8 @@ const SYNTHETIC = new URL('../../workers/kinds/synthetic.ts', import.meta.url).h
 PROGRAMS.verifyStore = fileURLToPath(
   new URL('../../dist/src/programs/verify-store.js', import.meta.url),
 );
+/** Kinds are read again by real hosts only. */
+const notInjected = () => Promise.reject(new Error('not injected'));
 const PIN = '123456';
 const PORT = 8090;
 const HOSTS = 1;
@@ -319,7 +322,12 @@ export class InjectedService implements ServiceApi {
       quarantine: this.#kindQuarantine,
       rules: this.#rules,
       versions: this.#versions,
-      reload: { reload: () => Promise.reject(new Error('not injected')) },
+      reload: { reload: notInjected, prepare: notInjected },
+      states: new KindStates({
+        store: this.#parts.store,
+        versions: this.#versions,
+        schemas: this.#schemas,
+      }),
       cluster: { ...cluster, node: null, bots: NO_OTHER_BOTS, tokens: NO_TOKEN_SHARING },
       service: this,
       warn: (message) => this.warnings.push(message),

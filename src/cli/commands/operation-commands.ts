@@ -64,10 +64,15 @@ export function addOperations(program: Command): void {
   addHelp(operations);
 }
 
-async function listOperations(options: Options & { limit: number }): Promise<undefined> {
+/** @param type lists only these. */
+export async function listOperations(
+  options: Options & { limit: number },
+  type?: Operation['type'],
+): Promise<undefined> {
   const { client, call } = connect(options);
   const list = await client.operations.list({ ...call(), limit: options.limit });
-  const { operations, missing = [] } = list;
+  const { missing = [] } = list;
+  const operations = list.operations.filter((one) => type === undefined || one.type === type);
   for (const node of missing)
     complain(`operations of node ${node} are missing: it does not answer`);
   if (options.json) await printJson(operations);
@@ -79,7 +84,7 @@ function row({ id, began_ms, actor, state, counts, bots, title }: Operation): st
   return [id, timeText(began_ms), actor.name, state, done, String(counts.failed), title];
 }
 
-async function showOperation(id: string, options: Options): Promise<undefined> {
+export async function showOperation(id: string, options: Options): Promise<undefined> {
   const connection = connect(options);
   const { client, call } = connection;
   const operation = await client.operations.get(id, call());
@@ -126,7 +131,7 @@ async function watchOperation(id: string, options: Options): Promise<number> {
   return exitCodeOf(operation);
 }
 
-async function changeOperation(
+export async function changeOperation(
   change: OperationChange,
   id: string,
   options: Options,

@@ -16,15 +16,16 @@ const POLL_MS = 500;
 
 /**
  * Shows a bar on a terminal until the operation has ended. After Ctrl-C it continues, and the way to it is told.
- * @returns it as it is then. @throws CliError when the token may not read operations.
+ * @param isOver whether it is not followed further. @returns it as it is then. @throws CliError when the token may not read operations.
  */
 export async function followOperation(
   { client, call }: Connection,
   begun: Operation,
+  isOver: (operation: Operation) => boolean = () => false,
 ): Promise<Operation> {
   let operation = begun;
   try {
-    while (!hasEnded(operation)) {
+    while (!hasEnded(operation) && !isOver(operation)) {
       showBar(operation);
       operation = await client.operations.get(begun.id, { ...call(), wait: POLL_MS });
     }

@@ -10,9 +10,10 @@ export interface PaceFlags {
   maxFailed?: number;
 }
 
-export function withPaceFlags(command: Command): Command {
+/** @param parallel what the service does where the flag is not given. */
+export function withPaceFlags(command: Command, parallel = 1000): Command {
   return command
-    .option('--parallel <n>', 'how many bots at once (default: 1000)', count)
+    .option('--parallel <n>', `how many bots at once (default: ${parallel})`, count)
     .addOption(
       new Option('--stagger <time>', 'least time between the beginnings of two bots').argParser(
         timeSpan,

@@ -8,15 +8,13 @@ import type {
 } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import type { JsonObject } from '../../shared/contract/json.js';
-import { hasLabels } from '../../shared/contract/labels.js';
 import { hasEnded, MAX_PARALLEL } from '../../shared/contract/operation-bounds.js';
 import type { OperationOptions } from '../../shared/contract/operations.js';
-import { reaches } from '../../shared/contract/rights.js';
 import type { GuardedRoute } from '../../shared/contract/routes/table.js';
 import type { OperationActor } from '../../shared/contract/threads.js';
 import { DroverError } from '../../shared/errors.js';
 import { noKind } from '../../shared/no-bot.js';
-import { type BotTest, botTest } from '../../shared/query/bot-query.js';
+import { botTest } from '../../shared/query/bot-query.js';
 import { selectionOf } from '../../shared/query/selection.js';
 import { type Authenticator, type Caller, originOf, rightsOf } from '../access/auth.js';
 import { shownBot } from '../bots/bot-list.js';
@@ -27,6 +25,7 @@ import type { CallerHandler, CallerHandlers } from '../table/handlers.js';
 import { ClusterCatchUp } from '../views/cluster-catch-up.js';
 import type { Views } from '../views/views.js';
 import type { Control } from './control.js';
+import { selectBots } from './selected-bots.js';
 
 export interface BotRoutesParts {
   auth: Pick<Authenticator, 'recheck'>;
@@ -94,24 +93,6 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
         : await control.call('actOnBot', { id, action, rights });
       await respondWithBot(exchange, caller, id, elsewhere);
     };
-  /** Ids that are given are asked for even when there is no such bot: main says so. */
-  const selected = async (
-    { ids, labels, query }: BotActionsBody,
-    { record: { id: token, reach } }: Caller,
-    gone: AbortSignal,
-  ): Promise<string[]> => {
-    if (labels === undefined && query === undefined) return [...new Set(ids)];
-    const matches = botTest(selectionOf([['query', query]], 'bots'));
-    let found = new Set<string>();
-    await views.whenCurrent(views.default, async (snapshots) => {
-      const test: BotTest = (bot, now) =>
-        reaches(reach, bot.id, bot.labels) &&
-        (labels === undefined || hasLabels(bot.labels, labels)) &&
-        matches(bot, now);
-      found = await findBots(snapshots, test, token, gone);
-    });
-    return ids === undefined ? [...found] : [...new Set(ids)].filter((id) => found.has(id));
-  };
   return {
     'GET /api/bots'(exchange, caller, { query }) {
       const { id: token, reach } = caller.record;
@@ -152,7 +133,7 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
       activity.name = `bot.${action}`;
       activity.isForMany = true;
       const gone = exchange.gone();
-      const ids = await selected(actions, caller, gone);
+      const ids = await selectBots(views, actions, caller.record, gone);
       auth.recheck(caller);
       const options = optionsOf(actions);
       const { wait: wait_ms = null } = query;
@@ -272,7 +253,10 @@ function optionsOf({ parallel, stagger_ms, max_failed }: BotActionsBody): Operat
 }
 
 /** Before the first await: it reads headers. */
-function actorOf({ record: { name, id: token } }: Caller, exchange: Exchange): OperationActor {
+export function actorOf(
+  { record: { name, id: token } }: Caller,
+  exchange: Exchange,
+): OperationActor {
   return { name, token, ...originOf(exchange) };
 }
 

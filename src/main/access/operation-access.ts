@@ -83,14 +83,7 @@ export class OperationAccess {
 
   /** @throws DroverError `not_found`; `forbidden` for one of another token, for a limited one; `conflict` when it has ended. */
   change({ id, change, viewer }: Input<'changeOperation'>): ShownOperation {
-    this.#expect(id, viewer);
-    const record = this.#operations.record(id);
-    if (this.#sees(record, viewer)) {
-      throw new DroverError(
-        'forbidden',
-        `this token is limited to some bots: it can ${change} only operations that it began`,
-      );
-    }
+    const record = this.expectOwn(id, change, viewer);
     const operation = this.#operations.open(id);
     const isChanged =
       change === 'cancel' ? operation?.cancel(`canceled by ${viewer.name}`) : operation?.[change]();
@@ -98,6 +91,17 @@ export class OperationAccess {
       throw new DroverError('conflict', `operation ${id} is ${record.state}: it cannot ${change}`);
     }
     return this.#expect(id, viewer);
+  }
+
+  /** @throws DroverError `not_found`; `forbidden` for one of another token, for a limited one. */
+  expectOwn(id: string, change: string, viewer: Viewer): Readonly<OperationRecord> {
+    this.#expect(id, viewer);
+    const record = this.#operations.record(id);
+    if (!this.#sees(record, viewer)) return record;
+    throw new DroverError(
+      'forbidden',
+      `this token is limited to some bots: it can ${change} only operations that it began`,
+    );
   }
 
   #expect(id: string, viewer: Viewer): ShownOperation {

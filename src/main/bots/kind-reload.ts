@@ -19,6 +19,7 @@ import type { HostPool } from './host-pool.js';
 import { allFailed, findKinds, type KindModules, programOptions } from './kind-modules.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import { KindSchemas } from './kind-schemas.js';
+import type { KindStates } from './kind-states.js';
 import { type TriedKinds, tryKinds } from './kind-trial.js';
 import { contents, isShipped, type KindVersion, type KindVersions } from './kind-versions.js';
 import type { BotRegistry } from './registry.js';
@@ -33,14 +34,16 @@ export interface KindReloadParts {
   hosts: Pick<HostPool, 'renew' | 'threads'>;
   registry: Pick<BotRegistry, 'specs' | 'releaseKind' | 'versionOf'>;
   /** Starts a host, by isolation. */
+  states: KindStates;
   links: Readonly<Record<Isolation, StartLink>>;
   say: (line: string) => void;
 }
 
 /** What was read and can be used. Nothing has changed yet. */
 export interface PreparedReload {
-  /** Makes it the versions with which bots start. */
-  commit(): ReloadedKinds;
+  versions: readonly KindVersion[];
+  /** Makes it the versions with which bots start. @throws DroverError like {@link KindReload.reload}. */
+  commit(): Promise<ReloadedKinds>;
 }
 
 const NOTHING: TriedKinds = { kinds: [], failed: [], versions: [], schemas: new KindSchemas() };
@@ -62,7 +65,10 @@ export class KindReload {
    * @param kind null for all. @throws DroverError `not_found`; `conflict` with the reason when something is wrong, and then nothing changes.
    */
   async reload(kind: string | null): Promise<ReloadedKinds> {
-    return this.#turn.run(async () => (await this.prepare(kind)).commit());
+    return this.#turn.run(async () => {
+      const prepared = await this.prepare(kind);
+      return prepared.commit();
+    });
   }
 
   /** The first half of {@link reload}. @param config where kinds are looked for. @throws like it. */
@@ -83,9 +89,10 @@ export class KindReload {
     const check = (): void => {
       for (const version of versions) this.#check(version, tried);
     };
-    check();
     return {
-      commit: () => {
+      versions,
+      commit: async () => {
+        for (const version of versions) this.#checkFree(version);
         // Configurations may have been changed meanwhile.
         check();
         return this.#commit(versions, kind === null ? failed : kinds.failed);
@@ -123,8 +130,9 @@ export class KindReload {
 
   /** @throws DroverError `conflict` when bots of the kind could not be started with this version. */
   #check({ kind }: KindVersion, { schemas }: TriedKinds): void {
-    const faults = this.#parts.registry.specs().flatMap((spec): string[] => {
-      if (spec.kind !== kind) return [];
+    const { registry, versions } = this.#parts;
+    const faults = registry.specs().flatMap((spec): string[] => {
+      if (spec.kind !== kind || versions.isPinned(spec)) return [];
       try {
         schemas.checkConfig(kind, spec.config);
         return [];
@@ -141,9 +149,19 @@ export class KindReload {
     );
   }
 
+  /** @throws DroverError `conflict` when a rollout gives bots of the kind one by one another version. */
+  #checkFree({ kind }: KindVersion): void {
+    const rollout = this.#parts.states.openRollout(kind);
+    if (rollout !== null) throw refused(kind, `rollout ${rollout} is under way`);
+  }
+
   /** @param failed the modules that are no kinds. */
-  #commit(read: readonly KindVersion[], failed: LoadedKinds['failed']): ReloadedKinds {
-    const { versions, schemas, kinds, hosts, say } = this.#parts;
+  async #commit(
+    read: readonly KindVersion[],
+    failed: LoadedKinds['failed'],
+  ): Promise<ReloadedKinds> {
+    const { versions, schemas, kinds, hosts, say, states } = this.#parts;
+    await Promise.all(read.map(({ kind }) => states.reloaded(kind)));
     kinds.failed = failed;
     const changed = read.map((version): ReloadedKind => {
       const before = versions.current(version.kind);

@@ -100,14 +100,14 @@ export class KindStates {
   }
 
   /** The version of the rollout is that of all bots of the kind that start. Rollouts before it count no more. */
-  async finish(rollout: string, version: KindVersion): Promise<void> {
+  async finish(version: KindVersion): Promise<void> {
     const { kind } = version;
     const { versions, schemas } = this.#parts;
     const state = this.#of(kind);
     versions.use(version);
     schemas.add([version.info], versions.modules());
-    await this.#put(kind, { ...NO_STATE, previous: state.previous });
     for (const pinned of Object.keys(state.pins)) versions.pin(pinned, null);
+    await this.#put(kind, { ...NO_STATE, previous: state.previous });
   }
 
   /** Bots start with `before` from now on; those of the rollout keep its version until they are taken back. */
@@ -117,18 +117,18 @@ export class KindStates {
     const state = this.#of(kind);
     const pins = { ...state.pins, [rollout]: id };
     const next = { current: before.id, open: null, rejected: id, previous: null };
-    await this.#put(kind, { ...state, ...next, pins });
     versions.pin(rollout, version);
     versions.use(before);
     schemas.add([before.info], versions.modules());
+    await this.#put(kind, { ...state, ...next, pins });
   }
 
   /** No bot has the version of this rollout any more. */
   async end(rollout: string, kind: string): Promise<void> {
     const state = this.#of(kind);
     const { [rollout]: _, ...pins } = state.pins;
-    await this.#put(kind, { ...state, pins, open: state.open === rollout ? null : state.open });
     this.#parts.versions.pin(rollout, null);
+    await this.#put(kind, { ...state, pins, open: state.open === rollout ? null : state.open });
   }
 
   /** What is on the disk counts again. */

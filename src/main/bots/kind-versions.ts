@@ -61,6 +61,11 @@ export class KindVersions {
     return id !== undefined && this.get(kind, id) ? id : (this.#current.get(kind)?.id ?? '');
   }
 
+  /** Whether a rollout has given the bot a version. */
+  isPinned({ rollout }: Pick<BotSpec, 'rollout'>): boolean {
+    return rollout !== undefined && this.#rollouts.has(rollout.id);
+  }
+
   /** Bots of this rollout have this version from now on; null: the current one of their kind. */
   pin(rollout: string, version: KindVersion | null): void {
     if (version) this.know(version);

@@ -330,7 +330,7 @@ export class BotRegistry {
     const bot = this.#get(id);
     const { spec } = bot;
     const patch = body.config as JsonObject | undefined;
-    const merged = patch === undefined ? spec.config : this.#merge(spec, patch);
+    const merged = patch === undefined ? spec.config : this.patched(spec, patch);
     const next = changedSpec(spec, body, merged, this.#dependencies.cluster);
     this.#schemas.checkConfig(spec.kind, merged, this.#versions.idFor(spec));
     if (patch !== undefined && !allows(rights, 'admin')) {
@@ -361,7 +361,7 @@ export class BotRegistry {
   async roll(id: string, rollout: string, patch: JsonObject | null): Promise<void> {
     await this.#get(id).roll((spec) => {
       if (spec.rollout?.id === rollout) return null;
-      const config = patch ? mergePatch(spec.config, patch) : spec.config;
+      const config = patch ? this.patched(spec, patch) : spec.config;
       const undo = patch && { undo: undoOf(spec.config, config) };
       return {
         ...spec,
@@ -380,7 +380,7 @@ export class BotRegistry {
       const { before, undo = {} } = last;
       return {
         ...spec,
-        config: mergePatch(spec.config, undo),
+        config: this.patched(spec, undo),
         ...(before !== null && { rollout: { id: before, before: null } }),
       };
     });
@@ -688,7 +688,7 @@ export class BotRegistry {
   }
 
   /** The configuration of a bot after a change. Secrets, which the sender cannot see, stay. */
-  #merge({ kind, config }: BotSpec, change: JsonObject): JsonObject {
+  patched({ kind, config }: Readonly<BotSpec>, change: JsonObject): JsonObject {
     const merged = mergePatch(config, change);
     return keepSecretsInLists(merged, config, this.#schemas.views(kind, config)) as JsonObject;
   }

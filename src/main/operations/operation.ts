@@ -6,7 +6,7 @@ import {
   type OperationState,
   type OperationType,
 } from '../../shared/contract/operation-bounds.js';
-import type { OperationBot, OperationOptions } from '../../shared/contract/operations.js';
+import type { OperationBot, OperationOptions, Rollout } from '../../shared/contract/operations.js';
 import { answerable } from '../../shared/contract/rpc.js';
 import { Deferred } from '../../shared/deferred.js';
 import { messageOf } from '../../shared/errors.js';
@@ -29,15 +29,26 @@ export interface OperationTask {
    * Does it to one bot. Of a type that continues after a restart of the service it is called again for bots whose result was not
    * stored. @param signal is aborted when the operation is canceled or stopped: a bot that has begun may end early.
    */
-  run(bot: string, signal: AbortSignal): Promise<BotOutcome>;
+  run(bot: string, signal: AbortSignal, operation: string): Promise<BotOutcome>;
   /** Called for each bot that was begun, when it has ended. */
   ended?: (bot: Readonly<OperationBot>, operation: string) => void;
   /**
    * When the first `after` bots have ended no further one is begun until `check` resolves. If it rejects, the operation stops, for
    * that reason. @param signal is aborted when the operation is canceled or stopped.
    */
-  gate?: { after: number; check: (signal: AbortSignal) => Promise<void> };
+  gate?: { after: number; check: (signal: AbortSignal, operation: string) => Promise<void> };
+  /** Of a rollout. */
+  rollout?: Rollout;
+  /** What of it clients do not see. */
+  plan?: OperationRecord['plan'];
+  /** Called before anything is stored or begun; what it throws refuses the operation. */
+  prepare?: (operation: string) => Promise<void>;
+  /** Called at its end. */
+  finished?: (operation: Operation) => void;
 }
+
+/** What goes on after a restart of the service. */
+export type OperationWork = Pick<OperationTask, 'run' | 'gate' | 'ended' | 'finished'>;
 
 /** Time, and one timer at a time. Tests supply their own. */
 export interface OperationClock {
@@ -60,7 +71,7 @@ export interface OperationParts {
 export class Operation {
   readonly record: OperationRecord;
   readonly bots: readonly RecordedBot[];
-  readonly #task: OperationTask;
+  readonly #task: OperationWork;
   readonly #parts: OperationParts;
   readonly #stop = new AbortController();
   readonly #ended = new Deferred();
@@ -72,7 +83,7 @@ export class Operation {
   #isSuspended = false;
   #cancelTimer: () => void = () => {};
 
-  constructor(task: OperationTask, parts: OperationParts) {
+  constructor(task: OperationWork, parts: OperationParts) {
     this.#task = task;
     this.#parts = parts;
     this.record = parts.record;
@@ -103,6 +114,12 @@ export class Operation {
   begin(): void {
     this.#take('begin');
     this.#advance();
+  }
+
+  /** Changes what is said of it. */
+  note(change: Partial<OperationRecord>): void {
+    Object.assign(this.record, change);
+    this.#parts.changed(null);
   }
 
   /** Begins no further bot until {@link resume}. @returns false when it has ended, or is about to. */
@@ -183,7 +200,7 @@ export class Operation {
     let result: BotResult = 'done';
     let text: string;
     try {
-      const outcome = await this.#task.run(id, this.#stop.signal);
+      const outcome = await this.#task.run(id, this.#stop.signal, this.id);
       if ('skipped' in outcome) {
         result = 'skipped';
         text = outcome.skipped;
@@ -215,7 +232,7 @@ export class Operation {
     const { gate } = this.#task;
     if (!gate || this.#stop.signal.aborted) return;
     this.#gate = 'checking';
-    gate.check(this.#stop.signal).then(
+    gate.check(this.#stop.signal, this.id).then(
       () => {
         this.#gate = 'open';
         this.#advance();
@@ -238,6 +255,7 @@ export class Operation {
     record.ended_ms = this.#parts.clock.now();
     this.#parts.changed(null);
     this.#ended.resolve();
+    this.#task.finished?.(this);
   }
 
   #set(at: number, result: BotResult, more: Partial<RecordedBot> = {}): void {

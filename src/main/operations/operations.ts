@@ -6,7 +6,12 @@ import { type BotResult, hasEnded } from '../../shared/contract/operation-bounds
 import type { Operation as ShownOperation } from '../../shared/contract/operations.js';
 import { DroverError } from '../../shared/errors.js';
 import type { OperationRecord, OperationStore, RecordedBot } from '../store/operation-store.js';
-import { Operation, type OperationClock, type OperationTask } from './operation.js';
+import {
+  Operation,
+  type OperationClock,
+  type OperationTask,
+  type OperationWork,
+} from './operation.js';
 
 /** How long an operation is kept after its end, in ms. */
 const KEPT_MS = 86_400_000;
@@ -42,7 +47,7 @@ export interface OperationsParts {
   /** Name of this node; null in a single service. */
   node: string | null;
   /** What is left to do of an operation that the last run of the service has not ended; null when it cannot continue. */
-  resume?: (record: Readonly<OperationRecord>) => OperationTask | null;
+  resume?: (record: Readonly<OperationRecord>) => OperationWork | null;
   clock?: OperationClock;
 }
 
@@ -92,12 +97,15 @@ export class Operations {
   async add(task: OperationTask, isEnding = false): Promise<Operation> {
     this.#admit(task.bots.length, isEnding);
     const now = this.#clock.now();
-    const { type, title, actor, options } = task;
+    const { type, title, actor, options, rollout, plan } = task;
+    const id = `${now.toString(36).padStart(9, '0')}-${randomBytes(4).toString('hex')}`;
+    await task.prepare?.(id);
     const counts = { ...NONE, waiting: task.bots.length };
     const record: OperationRecord = {
-      id: `${now.toString(36).padStart(9, '0')}-${randomBytes(4).toString('hex')}`,
-      ...{ type, title, state: 'waiting', reason: null, actor },
+      ...{ id, type, title, state: 'waiting', reason: null, actor },
       ...{ began_ms: now, ended_ms: null, options, bots: task.bots.length, counts },
+      ...(rollout && { rollout }),
+      ...(plan && { plan }),
     };
     const bots = task.bots.map((id): RecordedBot => {
       const made = this.#parts.incarnationOf(id);
@@ -132,13 +140,28 @@ export class Operations {
     return operation?.hasEnded ? undefined : operation;
   }
 
+  /** Those that have not ended. */
+  *openOnes(): Generator<Operation> {
+    for (const { operation } of this.#held.values()) if (!operation.hasEnded) yield operation;
+  }
+
+  /** Changes what is said of one that may have ended. */
+  note(id: string, change: Partial<OperationRecord>): void {
+    const record = this.#records.get(id);
+    if (!record) return;
+    Object.assign(record, change);
+    if (this.#held.has(id)) this.#changed(id, null);
+    // The store reports the fault; it is in memory, so it is shown as it is.
+    else this.#parts.store.put(record, [], []).catch(() => {});
+  }
+
   /** What has become of its bots, in their order. */
   bots(record: Readonly<OperationRecord>): Iterable<Readonly<RecordedBot>> {
     return this.#held.get(record.id)?.operation.bots ?? this.#parts.store.bots(record);
   }
 
   /** As clients see it. */
-  shown(record: Readonly<OperationRecord>): ShownOperation {
+  shown({ plan: _, ...record }: Readonly<OperationRecord>): ShownOperation {
     const { node } = this.#parts;
     return { ...record, counts: { ...record.counts }, ...(node !== null && { node }) };
   }
@@ -182,7 +205,7 @@ export class Operations {
   }
 
   #hold(
-    task: OperationTask,
+    task: OperationWork,
     record: OperationRecord,
     bots: RecordedBot[],
     isResumable: boolean,
@@ -314,15 +337,8 @@ const NONE: Readonly<Record<BotResult, number>> = {
   unknown: 0,
 };
 
-/** In place of the task of an operation that does not continue. */
-const NOTHING: OperationTask = {
-  type: 'action',
-  title: '',
-  actor: { name: '', token: '' },
-  bots: [],
-  options: { parallel: 1, stagger_ms: 0, max_failed: null },
-  run: async () => ({ skipped: KILLED }),
-};
+/** In place of the work of an operation that does not go on. */
+const NOTHING: OperationWork = { run: async () => ({ skipped: KILLED }) };
 
 export function noOperation(id: string): DroverError {
   return new DroverError('not_found', `no operation ${JSON.stringify(id)}`);

@@ -4,8 +4,7 @@
 
 import type { BotSpec } from '../../shared/contract/bots.js';
 import type { JsonObject } from '../../shared/contract/json.js';
-import type { OperationOptions } from '../../shared/contract/operations.js';
-import type { Rollout } from '../../shared/contract/rollouts.js';
+import type { OperationOptions, Rollout } from '../../shared/contract/operations.js';
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import type { HostPool } from '../bots/host-pool.js';
@@ -14,7 +13,7 @@ import type { KindStates } from '../bots/kind-states.js';
 import type { KindVersion, KindVersions } from '../bots/kind-versions.js';
 import type { BotRegistry } from '../bots/registry.js';
 import type { OperationRecord } from '../store/operation-store.js';
-import type { BotOutcome, Operation, OperationTask } from './operation.js';
+import type { BotOutcome, Operation, OperationTask, OperationWork } from './operation.js';
 import type { Operations } from './operations.js';
 
 export interface RolloutsParts {
@@ -40,6 +39,8 @@ export interface RolloutWish {
   healthyMs: number;
   options: OperationOptions;
   actor: OperationTask['actor'];
+  /** Whether the change may send secrets elsewhere that its sender has not given. */
+  mayRedirect: boolean;
 }
 
 /** Bots that an error names; the others are counted. */
@@ -50,6 +51,8 @@ export class Rollouts {
   #operations: Operations | undefined;
   /** Of rollouts whose canaries are healthy. Bounded by the operations that have not ended. */
   readonly #waiting = new Map<string, Deferred>();
+  /** Rollouts that end because they are taken back. */
+  readonly #undoing = new Set<string>();
 
   constructor(parts: RolloutsParts) {
     this.#parts = parts;
@@ -69,7 +72,7 @@ export class Rollouts {
     const specs = bots.flatMap((id) => this.#parts.registry.specOf(id) ?? []);
     if (specs.length === 0) throw new DroverError('conflict', 'no bot is selected');
     this.#checkFree(specs, version);
-    this.#checkConfigs(specs, version, config);
+    this.#checkConfigs(specs, version, config, wish.mayRedirect);
     const { versions } = this.#parts;
     const kind = version?.kind ?? null;
     const before = version ? (versions.current(version.kind)?.id ?? null) : null;
@@ -85,13 +88,21 @@ export class Rollouts {
     const task = this.#task(rollout, config);
     const { options, actor } = wish;
     const ids = specs.map(({ id }) => id);
-    return this.#all.add({ ...task, title, actor, bots: ids, options, prepare: this.#prepare(version, isWhole) });
+    return this.#all.add({
+      ...task,
+      title,
+      actor,
+      bots: ids,
+      options,
+      prepare: this.#prepare(version, isWhole),
+    });
   }
 
   /** Lets a rollout go on that waits after its canaries, or will. @returns false when it does not. */
   promote(operation: Operation): boolean {
     const { rollout } = operation.record;
-    if (!rollout || operation.hasEnded || rollout.undoes !== null || rollout.canary === 0) return false;
+    if (!rollout || operation.hasEnded || rollout.undoes !== null || rollout.canary === 0)
+      return false;
     operation.note({ rollout: { ...rollout, is_promoted: true, waits: false } });
     this.#waiting.get(operation.id)?.resolve();
     return true;
@@ -101,17 +112,24 @@ export class Rollouts {
    * Takes back what a rollout has changed, which ends first if it has not. @returns the operation that does.
    * @throws DroverError `conflict` when it cannot be taken back.
    */
-  async undo(record: Readonly<OperationRecord>, actor: OperationTask['actor'], why: string): Promise<Operation> {
+  async undo(
+    record: Readonly<OperationRecord>,
+    actor: OperationTask['actor'],
+    why: string,
+  ): Promise<Operation> {
     const { id, rollout } = record;
     if (!rollout) throw new DroverError('conflict', `operation ${id} is no rollout`);
-    if (rollout.undoes !== null) throw new DroverError('conflict', `rollout ${id} takes back another one`);
+    if (rollout.undoes !== null)
+      throw new DroverError('conflict', `rollout ${id} takes back another one`);
     if (rollout.undone_by !== null) {
       throw new DroverError('conflict', `rollout ${id} is taken back by ${rollout.undone_by}`);
     }
     const open = this.#all.open(id);
+    this.#undoing.add(id);
     open?.cancel(why);
     await open?.ended;
     await this.#takeBackVersion(id, rollout);
+    this.#undoing.delete(id);
     const specs = this.#parts.registry.specs().filter((spec) => spec.rollout?.id === id);
     const undoing: Rollout = { ...rollout, undoes: id, canary: 0, waits: false };
     const operation = await this.#all.add({
@@ -125,7 +143,7 @@ export class Rollouts {
   }
 
   /** What is left to do of a rollout that the last run of the service has not ended; null for another operation. */
-  resume({ rollout, plan }: Readonly<OperationRecord>): Pick<OperationTask, 'run' | 'gate' | 'ended'> | null {
+  resume({ rollout, plan }: Readonly<OperationRecord>): OperationWork | null {
     return rollout ? this.#task(rollout, plan?.config ?? null) : null;
   }
 
@@ -134,10 +152,15 @@ export class Rollouts {
     return {
       ...{ type: 'rollout' as const, rollout, ...(config && { plan: { config } }) },
       run: (bot: string, signal: AbortSignal, id: string) =>
-        undoes === null ? this.#change(bot, id, rollout, config, signal) : this.#restore(bot, undoes),
+        undoes === null
+          ? this.#change(bot, id, rollout, config, signal)
+          : this.#restore(bot, undoes),
       ...(canary > 0 &&
         !isPromoted && {
-          gate: { after: canary, check: (signal: AbortSignal, id: string) => this.#await(id, signal) },
+          gate: {
+            after: canary,
+            check: (signal: AbortSignal, id: string) => this.#await(id, signal),
+          },
         }),
       finished: (operation: Operation) => void this.#finished(operation),
     };
@@ -207,7 +230,9 @@ export class Rollouts {
       else if (state === 'done') await this.#done(rollout);
       else if (state === 'stopped') {
         await this.undo(record, record.actor, record.reason ?? 'too many bots have failed');
-      } else await this.#takeBackVersion(operation.id, rollout);
+      } else if (!this.#undoing.has(operation.id)) {
+        await this.#takeBackVersion(operation.id, rollout);
+      }
     } catch (thrown) {
       this.#parts.say('error', `rollout ${operation.id}: ${messageOf(thrown)}`);
     }
@@ -228,13 +253,19 @@ export class Rollouts {
   }
 
   /** Bots of the kind start with the version before from now on. */
-  async #takeBackVersion(id: string, { kind, version: rolled, before, is_whole: isWhole }: Rollout): Promise<void> {
+  async #takeBackVersion(
+    id: string,
+    { kind, version: rolled, before, is_whole: isWhole }: Rollout,
+  ): Promise<void> {
     if (kind === null || rolled === null || !isWhole) return;
     const { versions, states, say } = this.#parts;
     const version = versions.get(kind, rolled);
     const previous = before === null ? undefined : versions.get(kind, before);
     if (!version || !previous) {
-      throw new DroverError('conflict', `version ${before} of the bot kind ${kind} is not known any more`);
+      throw new DroverError(
+        'conflict',
+        `version ${before} of the bot kind ${kind} is not known any more`,
+      );
     }
     await states.takeBack(id, version, previous);
     say('warn', `the bot kind ${kind} has version ${before} again, ${rolled} was taken back`);
@@ -243,13 +274,20 @@ export class Rollouts {
   /** @throws DroverError `conflict` when another rollout changes the same bots, or the same kind. */
   #checkFree(specs: readonly Readonly<BotSpec>[], version: KindVersion | null): void {
     const open = version && this.#parts.states.openRollout(version.kind);
-    if (open) throw new DroverError('conflict', `rollout ${open} of the bot kind ${version.kind} is under way`);
+    if (open)
+      throw new DroverError(
+        'conflict',
+        `rollout ${open} of the bot kind ${version.kind} is under way`,
+      );
     const wanted = new Set(specs.map(({ id }) => id));
     for (const operation of this.#all.openOnes()) {
       if (operation.record.type !== 'rollout') continue;
       const both = operation.bots.find(({ id }) => wanted.has(id));
       if (!both) continue;
-      throw new DroverError('conflict', `rollout ${operation.id} is under way, which has bot ${both.id} too`);
+      throw new DroverError(
+        'conflict',
+        `rollout ${operation.id} is under way, which has bot ${both.id} too`,
+      );
     }
   }
 
@@ -258,20 +296,28 @@ export class Rollouts {
     specs: readonly Readonly<BotSpec>[],
     version: KindVersion | null,
     patch: JsonObject | null,
+    mayRedirect: boolean,
   ): void {
     const { registry, schemas, versions } = this.#parts;
     const faults: string[] = [];
     for (const spec of specs) {
       if (version && spec.kind !== version.kind) {
-        throw new DroverError('bad_request', `bot ${spec.id} is of the kind ${spec.kind}, not ${version.kind}`);
+        throw new DroverError(
+          'bad_request',
+          `bot ${spec.id} is of the kind ${spec.kind}, not ${version.kind}`,
+        );
       }
       const id = version?.id ?? versions.idFor(spec);
       if (patch && schemas.secretPaths(spec.kind, patch, id).length > 0) {
-        throw new DroverError('bad_request', 'a rollout changes no secrets: change them bot by bot');
+        throw new DroverError(
+          'bad_request',
+          'a rollout changes no secrets: change them bot by bot',
+        );
       }
       const config = patch ? registry.patched(spec, patch) : spec.config;
       try {
         schemas.checkConfig(spec.kind, config, id);
+        if (patch && !mayRedirect) schemas.checkRedirects(spec.kind, spec.config, config, patch);
       } catch (thrown) {
         faults.push(`${spec.id}: ${messageOf(thrown)}`);
       }

@@ -15,6 +15,7 @@ import { findKinds, programOptions } from '../bots/kind-modules.js';
 import { KindQuarantine } from '../bots/kind-quarantine.js';
 import { KindReload } from '../bots/kind-reload.js';
 import type { KindSchemas } from '../bots/kind-schemas.js';
+import { KindStates } from '../bots/kind-states.js';
 import type { KindVersions } from '../bots/kind-versions.js';
 import { LoopWatch } from '../bots/loop-watch.js';
 import { letHostsCollectGarbage, MemoryGuard } from '../bots/memory-guard.js';
@@ -121,8 +122,9 @@ export function buildBots(needs: BotNeeds) {
     kindQuarantine,
     limits.stop_grace_ms,
   );
+  const states = new KindStates({ store: needs.store, versions, schemas: needs.schemas });
   const reload = new KindReload({
-    ...{ config, kinds, versions, hosts, registry, schemas: needs.schemas },
+    ...{ config, kinds, versions, hosts, registry, states, schemas: needs.schemas },
     quarantine: kindQuarantine,
     links,
     say: (line) => say('info', line),
@@ -133,7 +135,7 @@ export function buildBots(needs: BotNeeds) {
     isolate: (id, host, reason) => registry.isolate(id, host, reason),
   });
   return {
-    ...{ schemas: needs.schemas, kinds, versions, kindQuarantine, reload },
+    ...{ schemas: needs.schemas, kinds, versions, kindQuarantine, states, reload },
     ...{ processes, hosts, files },
     /** Restarts of bots by the service, by kind. */
     restarts,

@@ -3,11 +3,14 @@
 import type { Cluster, NodeOperations } from '../../cluster/cluster.js';
 import { HostCommands } from '../../shared/commands/host-commands.js';
 import type { Config } from '../../shared/contract/config.js';
+import { SERVICE_SCOPE } from '../../shared/contract/scopes.js';
 import { Access, type AccessFronts, type AccessParts } from '../access/access.js';
 import { HostFigures } from '../bots/host-figures.js';
 import type { HostPool } from '../bots/host-pool.js';
+import type { KindStates } from '../bots/kind-states.js';
 import type { LoopWatch } from '../bots/loop-watch.js';
 import { Operations } from '../operations/operations.js';
+import { Rollouts } from '../operations/rollouts.js';
 import { OperationStore } from '../store/operation-store.js';
 import type { Store } from '../store/store.js';
 import { TokenStore } from '../store/token-store.js';
@@ -31,6 +34,7 @@ export interface ControlNeeds
   cluster: NodeOperations & Pick<Cluster, 'bots' | 'node' | 'tokens'>;
   hosts: HostPool;
   loops: LoopWatch<HostThread>;
+  states: KindStates;
   fronts: AccessFronts;
   /** What `drill` breaks. */
   drilled: DrilledParts;
@@ -39,7 +43,7 @@ export interface ControlNeeds
 
 /** Starts nothing. */
 export function buildControl(needs: ControlNeeds) {
-  const { config, events, cluster, registry, hosts, schemas, rules } = needs;
+  const { config, events, cluster, registry, hosts, schemas, rules, versions, states } = needs;
   const access = new Access({
     ...needs,
     tokens: new TokenStore(needs.store),
@@ -61,23 +65,30 @@ export function buildControl(needs: ControlNeeds) {
     // It rejects only because of a faulty item, and nobody waits for it.
     events.publish(...items).catch(() => {});
   };
+  const rollouts = new Rollouts({
+    ...{ registry, versions, schemas, states, hosts },
+    say: (level, line) => events.tell(logItem(level, SERVICE_SCOPE, line)),
+  });
   const operations = new Operations({
     store: new OperationStore(needs.store),
     incarnationOf: (bot) => registry.identityOf(bot)?.incarnation ?? '',
     publish,
     node: cluster.node,
+    resume: (record) => rollouts.resume(record),
   });
+  rollouts.through(operations);
   const { controller, requests } = createController({
     ...needs,
     access,
     commands,
     hostCommands,
     operations,
+    rollouts,
     publish,
     tell: (...items) => events.tell(...items),
     figures: new HostFigures(() => hosts.threads(), needs.loops),
     metrics: () =>
       mainMetrics({ ...needs.measured, tokens: access.tokens, kinds: schemas, rules, cluster }),
   });
-  return { access, commands, hostCommands, operations, controller, requests };
+  return { access, commands, hostCommands, operations, rollouts, controller, requests };
 }

@@ -13,6 +13,7 @@ import { writeAccessLog } from '../access/access-output.js';
 import { BotAccess } from '../access/bot-access.js';
 import { BulkRequests } from '../access/bulk-requests.js';
 import { OperationAccess } from '../access/operation-access.js';
+import { RolloutRequests } from '../access/rollout-requests.js';
 import type { HostFigures } from '../bots/host-figures.js';
 import type { HostPool } from '../bots/host-pool.js';
 import type { KindModules } from '../bots/kind-modules.js';
@@ -22,6 +23,7 @@ import type { KindSchemas } from '../bots/kind-schemas.js';
 import type { KindVersions } from '../bots/kind-versions.js';
 import type { BotRegistry } from '../bots/registry.js';
 import type { Operations } from '../operations/operations.js';
+import type { Rollouts } from '../operations/rollouts.js';
 import type { Rules } from '../rules/rules.js';
 import type { HostThread } from '../threads/host-thread.js';
 import type { ServiceCommands } from './service-commands.js';
@@ -41,9 +43,10 @@ export interface ControllerParts {
   quarantine: KindQuarantine;
   rules: Rules;
   versions: KindVersions;
-  reload: Pick<KindReload, 'reload'>;
+  reload: Pick<KindReload, 'reload' | 'prepare'>;
   metrics: () => MainMetrics;
   operations: Operations;
+  rollouts: Rollouts;
   cluster: NodeOperations & Pick<Cluster, 'bots' | 'node'>;
   /** Publishes at once. */
   tell: (...items: MainItem[]) => void;
@@ -68,6 +71,7 @@ export function createController({
   reload,
   metrics,
   operations,
+  rollouts,
   cluster,
   tell,
   publish,
@@ -83,6 +87,10 @@ export function createController({
   const seen = new OperationAccess(operations, registry);
   const requests = new BulkRequests({
     ...{ operations, registry, bots, pressure, publish },
+    isInCluster: cluster.node !== null,
+  });
+  const rolled = new RolloutRequests({
+    ...{ rollouts, operations, registry, versions, reload, bots, seen },
     isInCluster: cluster.node !== null,
   });
   const controller: Controller = {
@@ -115,6 +123,8 @@ export function createController({
     actOnMany: (input, gone) => requests.act(input, gone),
     endMany: (input, gone) => requests.act(input, gone),
     createMany: (input, gone) => requests.create(input, gone),
+    startRollout: (input) => rolled.start(input),
+    changeRollout: (input) => rolled.change(input),
     operations: (input) => seen.list(input),
     operation: (input, gone) => seen.get(input, gone),
     operationBots: (input) => seen.bots(input),

@@ -164,6 +164,7 @@ export class Service {
       fronts: readers.fronts,
       versions,
       reload: bots.reload,
+      states: bots.states,
       warn: warnOperator,
       sources: pressureSources(store, stream, readers, bots, cluster),
       drilled: { ...stream, ...readers },
@@ -253,11 +254,19 @@ export class Service {
   }
 
   async #startHosts(): Promise<void> {
-    const { hosts, kinds, schemas, versions } = this.#bots;
+    const { hosts, kinds, schemas, versions, states } = this.#bots;
     const callers = [this.#readers.fronts, this.#control.hostCommands];
     const loaded = await hosts.start(kinds, hostListener(this.#bots, callers, this.#stream.say));
     const failed = allFailed(kinds, loaded.failed);
     kinds.failed = schemas.add(loaded.kinds, versions.modules(), failed);
+    const notices = states.restore();
+    if (notices === null) return;
+    // No bot runs yet: the shared hosts are replaced by some with these versions.
+    hosts.renew();
+    for (const notice of notices) {
+      this.#stream.say('warn', notice);
+      warnOperator(notice);
+    }
   }
 
   async #startDemoWorld(): Promise<void> {
@@ -351,7 +360,7 @@ export class Service {
     adopt(config, next, live);
     adopt(loaded, next, live);
     registry.changePace(startLimits(config));
-    kinds.commit();
+    await kinds.commit();
     const later = changed.filter((path) => !follows(path));
     return [
       `reloaded: ${live.length === 0 ? 'no key of the configuration has changed' : live.join(', ')}`,

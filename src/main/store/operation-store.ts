@@ -1,12 +1,16 @@
 // Runs in main. Owns the operations on disk: a record for each, and what has become of its bots in pieces of some hundred.
 
+import type { JsonObject } from '../../shared/contract/json.js';
 import type { BotResult } from '../../shared/contract/operation-bounds.js';
 import type { Operation } from '../../shared/contract/operations.js';
 import type { Store } from './store.js';
 import type { Change, Table } from './store-file.js';
 
 /** An operation as it is stored: its bots are in separate pieces. */
-export type OperationRecord = Omit<Operation, 'node'>;
+export type OperationRecord = Omit<Operation, 'node'> & {
+  /** What of a rollout clients do not see: what is merged into configurations. */
+  plan?: { config: JsonObject };
+};
 
 /** A bot of an operation. */
 export interface RecordedBot {

@@ -33,6 +33,10 @@ export const MAX_WAIT_MS = 3_600_000;
 export const OPERATION_CHANGES = ['pause', 'resume', 'cancel'] as const;
 export type OperationChange = (typeof OPERATION_CHANGES)[number];
 
+/** What a client can ask of a rollout, beyond that. */
+export const ROLLOUT_CHANGES = ['promote', 'abort', 'revert'] as const;
+export type RolloutChange = (typeof ROLLOUT_CHANGES)[number];
+
 /** States that nothing leads out of. */
 export function hasEnded({ state }: { state: OperationState }): boolean {
   return ENDS.has(state);

@@ -54,6 +54,29 @@ export const OperationCounts = Type.Object({
 } satisfies Record<BotResult, unknown>);
 export type OperationCounts = Static<typeof OperationCounts>;
 
+/** What an operation of the type `rollout` is about. */
+export const Rollout = Type.Object({
+  kind: nullable(
+    Type.String(),
+    'The kind whose version changes; null when only configurations do.',
+  ),
+  version: nullable(Type.String(), 'The version that bots get.'),
+  before: nullable(Type.String(), 'The version with which bots of the kind started before.'),
+  is_whole: Type.Boolean({
+    description: 'All bots of the kind: at its end, bots start with the version.',
+  }),
+  config: Type.Array(Type.String(), { description: 'Keys of the configuration that change.' }),
+  canary: Type.Integer({ minimum: 0 }),
+  promote_after_ms: nullable(Type.Integer(), 'Null: until somebody promotes it.'),
+  healthy_ms: Type.Integer(),
+  ready: nullable(Type.String(), 'The status in which bots of the kind are ready.'),
+  waits: Type.Boolean({ description: 'The canaries are healthy, and it waits to be promoted.' }),
+  is_promoted: Type.Boolean(),
+  undoes: nullable(Type.String(), 'Id of the rollout that it takes back.'),
+  undone_by: nullable(Type.String(), 'Id of the rollout that takes it back.'),
+});
+export type Rollout = Static<typeof Rollout>;
+
 /** An operation, without its bots: data of an `operation` frame. */
 export const Operation = Type.Object(
   {
@@ -77,6 +100,7 @@ export const Operation = Type.Object(
     options: OperationOptions,
     bots: count('Its bots.'),
     counts: OperationCounts,
+    rollout: Type.Optional(Rollout),
     node: Type.Optional(Type.String({ description: 'In a cluster: the node that works on it.' })),
   },
   {

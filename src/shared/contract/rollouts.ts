@@ -2,6 +2,7 @@
 
 import { Labels } from './bots.js';
 import { nullable } from './json-schema.js';
+import { MAX_PARALLEL } from './operation-bounds.js';
 import { operationOptions } from './operations.js';
 import Type, { type Static } from './typebox.js';
 
@@ -22,7 +23,9 @@ export const StartRolloutBody = Type.Object(
       }),
     ),
     version: Type.Optional(
-      Type.String({ description: 'A version of the kind that is still known, in place of its files.' }),
+      Type.String({
+        description: 'A version of the kind that is still known, in place of its files.',
+      }),
     ),
     config: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
@@ -53,33 +56,20 @@ export const StartRolloutBody = Type.Object(
         'A bot is healthy when it has the status that its kind names as `ready`, which it must get within this time, in ms; where the kind names none, when it has run for so long.',
     }),
     ...operationOptions,
-    parallel: Type.Integer({ ...operationOptions.parallel, default: ROLLOUT_PARALLEL }),
-    max_failed: nullable(
-      Type.Integer({ minimum: 0 }),
-      'When more bots than this are not healthy, all that have changed go back. Null: they never do.',
-      { default: 0 },
+    parallel: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_PARALLEL,
+        description: `How many bots at once. Default: ${ROLLOUT_PARALLEL}.`,
+      }),
+    ),
+    max_failed: Type.Optional(
+      nullable(
+        Type.Integer({ minimum: 0 }),
+        'When more bots than this are not healthy, all that have changed go back. Null: they never do. Default: 0.',
+      ),
     ),
   },
   { additionalProperties: false, anyOf: [{ required: ['kind'] }, { required: ['config'] }] },
 );
 export type StartRolloutBody = Static<typeof StartRolloutBody>;
-
-/** What an operation of the type `rollout` is about. */
-export const Rollout = Type.Object({
-  kind: nullable(Type.String(), 'The kind whose version changes; null when only configurations do.'),
-  version: nullable(Type.String(), 'The version that bots get.'),
-  before: nullable(Type.String(), 'The version with which bots of the kind started before.'),
-  is_whole: Type.Boolean({
-    description: 'All bots of the kind: at its end, bots start with the version.',
-  }),
-  config: Type.Array(Type.String(), { description: 'Keys of the configuration that change.' }),
-  canary: Type.Integer({ minimum: 0 }),
-  promote_after_ms: nullable(Type.Integer(), 'Null: until somebody promotes it.'),
-  healthy_ms: Type.Integer(),
-  ready: nullable(Type.String(), 'The status in which bots of the kind are ready.'),
-  waits: Type.Boolean({ description: 'The canaries are healthy, and it waits to be promoted.' }),
-  is_promoted: Type.Boolean(),
-  undoes: nullable(Type.String(), 'Id of the rollout that it takes back.'),
-  undone_by: nullable(Type.String(), 'Id of the rollout that takes it back.'),
-});
-export type Rollout = Static<typeof Rollout>;

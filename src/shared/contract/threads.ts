@@ -64,10 +64,11 @@ import type {
   NodeList,
   Rebalanced,
 } from './nodes.js';
-import type { BotResult, OperationChange } from './operation-bounds.js';
+import type { BotResult, OperationChange, RolloutChange } from './operation-bounds.js';
 import type { Operation, OperationBots, OperationList, OperationOptions } from './operations.js';
 import type { PressureReport, Shortage } from './pressure.js';
 import type { Programs } from './programs.js';
+import type { StartRolloutBody } from './rollouts.js';
 import type { Rpc } from './rpc.js';
 import type { CreateRuleBody, Rule, RuleList } from './rules.js';
 import type { Block, FrontBlock, LoopEvents } from './slow-turn.js';
@@ -352,6 +353,18 @@ export type ControlMethods = LoopEvents & {
     by: OperationActor;
   }): { operation: Operation };
   /** Newest first. */
+  /**
+   * Begins a rollout. @param ids those that are selected; null: all of the kind. Answers with its operation.
+   * @throws DroverError `bad_request`, `conflict`, `not_found`, `forbidden`.
+   */
+  startRollout(input: {
+    body: Omit<StartRolloutBody, 'ids' | 'labels' | 'query'>;
+    ids: string[] | null;
+    rights: Rights;
+    by: OperationActor;
+  }): Operation;
+  /** Answers with the rollout, or with the operation that takes it back. @throws DroverError `not_found`, `conflict`, `forbidden`. */
+  changeRollout(input: { id: string; change: RolloutChange; viewer: Viewer }): Operation;
   operations(input: { limit: number; viewer: Viewer }): OperationList;
   /** As it is when it has ended, or after `wait_ms`. Can be cancelled. @throws DroverError `not_found`. */
   operation(input: { id: string; wait_ms: number; viewer: Viewer }): Operation;

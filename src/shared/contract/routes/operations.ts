@@ -1,6 +1,12 @@
-import { BOT_RESULTS, type BotResult, type OperationChange } from '../operation-bounds.js';
+import {
+  BOT_RESULTS,
+  type BotResult,
+  type OperationChange,
+  type RolloutChange,
+} from '../operation-bounds.js';
 import { Operation, OperationBots, OperationList } from '../operations.js';
 import { LIMIT } from '../query-bounds.js';
+import { StartRolloutBody } from '../rollouts.js';
 import { exampleOf } from './examples.js';
 import { integer, limit, list, text, wait } from './parameters.js';
 import type { Routes } from './route.js';
@@ -30,7 +36,68 @@ const changeOperation = <C extends OperationChange>(
   errors: { 404: NO_OPERATION, 409: 'It has ended, or is about to.', 503: NO_ANSWER },
 });
 
+const changeRollout = <C extends RolloutChange>(
+  change: C,
+  summary: string,
+  description: string,
+  conflict: string,
+) => ({
+  id: `${change}Rollout`,
+  access: 'control' as const,
+  activity: `rollout.${change}` as const,
+  tag: 'Operations' as const,
+  summary,
+  description: `${description} No body.`,
+  answers: {
+    200: {
+      description: change === 'promote' ? 'The rollout.' : 'The operation that takes it back.',
+      schema: Operation,
+      example: exampleOf(Operation),
+    },
+  },
+  errors: { 404: NO_OPERATION, 409: conflict },
+});
+
 export const OPERATION_ROUTES = {
+  'POST /api/rollouts': {
+    id: 'startRollout',
+    access: 'control',
+    activity: 'rollout.start',
+    tag: 'Operations',
+    summary:
+      'Give bots another version of their kind, or another configuration, one after the other',
+    description:
+      'Each bot is stopped, changed and started, and must be healthy before the next one of its place begins. When too many are not, all that have changed go back. A version needs a token that is not limited to some bots. Progress, pause and resume: as of every operation.',
+    body: {
+      schema: StartRolloutBody,
+      example: { kind: 'trader', canary: 5, parallel: 20, healthy_ms: 30000, max_failed: 3 },
+    },
+    answers: {
+      201: { description: 'Begun.', schema: Operation, example: exampleOf(Operation) },
+    },
+    errors: {
+      404: '`no bot kind "x"`, or the version is not known.',
+      409: 'Nothing has changed: no bot is selected, or all have the version; a file does not load; configurations would not be valid; another rollout changes the same bots; or the service is in a cluster.',
+    },
+  },
+  'POST /api/rollouts/{id}/promote': changeRollout(
+    'promote',
+    'Let a rollout go on after its canaries',
+    'Also before they are healthy: it does not wait then.',
+    'It has no canaries, or has ended.',
+  ),
+  'POST /api/rollouts/{id}/abort': changeRollout(
+    'abort',
+    'End a rollout, and take back what it has changed',
+    'It begins no further bot; those that it has changed go back.',
+    'It has ended.',
+  ),
+  'POST /api/rollouts/{id}/revert': changeRollout(
+    'revert',
+    'Take back a rollout that has ended',
+    'Bots that another rollout has changed since stay as they are.',
+    'It is under way, or was taken back, or the version before is not known any more.',
+  ),
   'GET /api/operations': {
     id: 'listOperations',
     access: 'read',
