@@ -154,7 +154,7 @@ it('it stops after too many failures', async () => {
     results: Record<string, object>;
   };
   expect(operation).toMatchObject({ state: 'stopped', counts: { failed: 2, skipped: 3 } });
-  expect(results[ids[0] as string]).toEqual({ error: 'skipped: 2 bots have failed, and 1 may' });
+  expect(results[ids[0] as string]).toEqual({ error: 'skipped: failed: 2, max_failed: 1' });
 });
 
 it('bots are selected by a query, by labels, and by ids of which they are some', async () => {

@@ -39,7 +39,7 @@ export function addOperations(program: Command): void {
   )
     .option('-n, --limit <n>', parameterText('GET /api/operations', 'limit'), count, LIMIT.default)
     .option('--json', 'print the operations as a JSON list')
-    .action(action(listOperations));
+    .action(action((options: Options & { limit: number }) => listOperations(options)));
   withConnection(
     operations
       .command('show')

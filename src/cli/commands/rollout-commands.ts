@@ -1,7 +1,7 @@
 // Runs in the command line. Owns `drover rollout`: another version or configuration for bots, one after the other, and the way back.
 
-import type { Command } from 'commander';
-import { Option } from 'commander';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Command, Option } from 'commander';
 import type { BotFilter, Operation, StartRollout } from '../../client/index.js';
 import { hasEnded, type RolloutChange } from '../../shared/contract/operation-bounds.js';
 import { progressText } from '../../shared/contract/operation-text.js';
@@ -32,6 +32,10 @@ interface StartOptions extends Options, BotFilter, PaceFlags {
   healthy?: number;
   wait: boolean;
 }
+
+/** How often, and how many ms apart, the operation is asked for that takes back a rollout. */
+const UNDO_TRIES = 50;
+const UNDO_MS = 100;
 
 const CHANGES: Readonly<Record<RolloutChange, string>> = {
   promote: 'let a rollout go on after its canaries',
@@ -172,15 +176,21 @@ async function follow(
     }
   }
   await told(operation, options);
-  const { client, call } = connection;
-  // It takes itself back right after its end.
-  const { rollout } =
-    operation.state === 'stopped' ? await client.operations.get(operation.id, call()) : operation;
-  if (!rollout?.undone_by) return exitCodeOf(operation);
-  const undoing = await client.operations.get(rollout.undone_by, call());
+  const undoing = operation.state === 'stopped' ? await undoingOf(connection, operation.id) : null;
+  if (!undoing) return exitCodeOf(operation);
   const undone = await followOperation(connection, undoing);
   if (!options.json) await printLine(progressText(undone));
   return EXIT.failed;
+}
+
+/** A rollout that has stopped takes itself back right after its end. */
+async function undoingOf({ client, call }: Connection, id: string): Promise<Operation | null> {
+  for (let tries = 0; tries < UNDO_TRIES; tries++) {
+    const { rollout } = await client.operations.get(id, call());
+    if (rollout?.undone_by) return client.operations.get(rollout.undone_by, call());
+    await delay(UNDO_MS);
+  }
+  return null;
 }
 
 async function told(operation: Operation, { json }: Options): Promise<number> {

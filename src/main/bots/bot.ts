@@ -413,26 +413,27 @@ export class Bot {
   /**
    * Resolves when a bot that was started is healthy: it has the status in which its kind is ready or, where the kind names none, has
    * run for so long. Its turn to start, and its wait for a host, do not count.
-   * @param ready that status. @throws Error with the reason when it ends before, or is not ready within that time.
+   * @param ready that status. @returns false when the signal is aborted before.
+   * @throws DroverError `conflict` with the reason when it ends before, or is not ready within that time.
    */
   async whenHealthy(
     ready: string | undefined,
     withinMs: number,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<boolean> {
     let runsSince: number | undefined;
     for (;;) {
-      if (signal.aborted) throw new DroverError('no_answer');
+      if (signal.aborted) return false;
       if (this.#state === 'running') {
-        if (ready !== undefined && this.#readyRun === this.#run) return;
+        if (ready !== undefined && this.#readyRun === this.#run) return true;
         runsSince ??= performance.now();
         const left = withinMs - (performance.now() - runsSince);
-        if (left <= 0 && ready === undefined) return;
-        if (left <= 0) throw new Error(`it did not get the status ${ready} within ${withinMs} ms`);
+        if (left <= 0 && ready === undefined) return true;
+        if (left <= 0) throw unhealthy(`it did not get the status ${ready} within ${withinMs} ms`);
         await this.#change(signal, left);
       } else if (this.#state === 'ended' || (COMING.has(this.#state) && runsSince === undefined)) {
         await this.#change(signal);
-      } else throw new Error(this.snapshot.last_error ?? `it is ${this.snapshot.status}`);
+      } else throw unhealthy(this.snapshot.last_error ?? `it is ${this.snapshot.status}`);
     }
   }
 
@@ -801,6 +802,10 @@ export class Bot {
   #log(level: 'info' | 'warn' | 'error', message: string): void {
     this.#dependencies.events.tell(logItem(level, 'bot', message, this.id));
   }
+}
+
+function unhealthy(reason: string): DroverError {
+  return new DroverError('conflict', reason);
 }
 
 /** `starts again in 8 s (attempt 3 of 5)`. */

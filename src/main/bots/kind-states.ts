@@ -78,10 +78,11 @@ export class KindStates {
     return this.#states.get(kind)?.open ?? null;
   }
 
-  /** The version before the last rollout of the whole kind, as far as it is known. */
-  previous(kind: string): KindVersion | undefined {
-    const id = this.#states.get(kind)?.previous;
-    return id ? this.#parts.versions.get(kind, id) : undefined;
+  /** Those of all kinds that are under way, by kind. */
+  openRollouts(): [kind: string, rollout: string][] {
+    return [...this.#states].flatMap(([kind, { open }]): [string, string][] =>
+      open === null ? [] : [[kind, open]],
+    );
   }
 
   /**

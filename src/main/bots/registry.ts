@@ -388,7 +388,7 @@ export class BotRegistry {
   }
 
   /** See {@link Bot.whenHealthy}. @throws DroverError `not_found`. */
-  whenHealthy(...[id, ...rest]: [string, ...Parameters<Bot['whenHealthy']>]): Promise<void> {
+  whenHealthy(...[id, ...rest]: [string, ...Parameters<Bot['whenHealthy']>]): Promise<boolean> {
     return this.#get(id).whenHealthy(...rest);
   }
 

@@ -221,7 +221,7 @@ export class Operation {
     const { counts, options } = this.record;
     const { max_failed: most } = options;
     if (most !== null && counts.failed > most) {
-      this.#take('fail', `${counts.failed} bots have failed, and ${most} may`);
+      this.#take('fail', `failed: ${counts.failed}, max_failed: ${most}`);
     }
     const left = counts.waiting + counts.running;
     if (this.#gate === 'ahead' && this.bots.length - left >= this.#gateAfter) this.#checkGate();

@@ -142,6 +142,31 @@ export class Rollouts {
     return operation;
   }
 
+  /** Brings to an end what the last run of the service has not. To be called once, when bots can be changed. */
+  async reconcile(): Promise<void> {
+    for (const record of [...this.#all.all()]) {
+      const { id, state, rollout } = record;
+      if (!rollout || rollout.undoes !== null || rollout.undone_by !== null) continue;
+      try {
+        if (state === 'stopped') await this.undo(record, record.actor, '');
+        else if (state === 'done' && this.#isOpen(id, rollout)) await this.#done(rollout);
+        else if (state === 'canceled' && this.#isOpen(id, rollout)) {
+          await this.#takeBackVersion(id, rollout);
+        }
+      } catch (thrown) {
+        this.#parts.say('error', `rollout ${id}: ${messageOf(thrown)}`);
+      }
+    }
+    for (const [kind, id] of this.#parts.states.openRollouts()) {
+      // It was never begun.
+      if (!this.#all.open(id)) await this.#parts.states.end(id, kind).catch(() => {});
+    }
+  }
+
+  #isOpen(id: string, { kind }: Rollout): boolean {
+    return kind !== null && this.#parts.states.openRollout(kind) === id;
+  }
+
   /** What is left to do of a rollout that the last run of the service has not ended; null for another operation. */
   resume({ rollout, plan }: Readonly<OperationRecord>): OperationWork | null {
     return rollout ? this.#task(rollout, plan?.config ?? null) : null;
@@ -185,7 +210,10 @@ export class Rollouts {
     if (!spec) return { skipped: 'it was deleted meanwhile' };
     await registry.roll(bot, id, config);
     if (registry.specOf(bot)?.desired === 'stopped') return { status: 'stopped' };
-    await registry.whenHealthy(bot, ready ?? this.#readyOf(spec), withinMs, signal);
+    const isHealthy = await registry.whenHealthy(
+      ...[bot, ready ?? this.#readyOf(spec), withinMs, signal],
+    );
+    if (!isHealthy) return { skipped: 'the rollout ended before it was healthy' };
     return { status: registry.statusOf(bot) ?? 'deleted' };
   }
 

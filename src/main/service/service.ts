@@ -210,7 +210,7 @@ export class Service {
     const { counts, watch, events, say } = this.#stream;
     const { rules, fronts } = this.#readers;
     const { registry, versions } = this.#bots;
-    const { access, operations } = this.#control;
+    const { access, operations, rollouts } = this.#control;
     this.#record.begin();
     await this.#startHosts();
     stopping.throwIfAborted();
@@ -248,6 +248,7 @@ export class Service {
     ]);
     this.#cluster.begun();
     operations.start();
+    await rollouts.reconcile();
     rules.begin();
     stopping.throwIfAborted();
     listening({ port, pin: pin && path ? { value: pin, path } : null, engine, warnings });

@@ -213,12 +213,12 @@ it('begins no further bot once more than max_failed have failed, and those that 
   await end();
   expect(operation.record).toMatchObject({
     state: 'stopped',
-    reason: '2 bots have failed, and 1 may',
+    reason: 'failed: 2, max_failed: 1',
     counts: { done: 2, failed: 2, skipped: 2 },
   });
   expect(operation.bots[5]).toMatchObject({
     result: 'skipped',
-    text: '2 bots have failed, and 1 may',
+    text: 'failed: 2, max_failed: 1',
   });
 });
 
