@@ -5,6 +5,7 @@ import {
   addOutcome,
   type CommandMessage,
   clientGone,
+  ENDED,
   eachCommand,
   LATER,
   noAnswer,
@@ -91,6 +92,8 @@ class FrontChannel {
   }
 
   close(): void {
+    this.#flush();
+    this.#port.postMessage([ENDED]);
     this.#port.close();
   }
 

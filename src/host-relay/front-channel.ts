@@ -3,6 +3,7 @@
 
 import {
   type CommandMessage,
+  ENDED,
   eachCommand,
   eachOutcome,
   isOutcome,
@@ -58,7 +59,12 @@ export class FrontChannel {
 
   #check(list: OutcomeList): void {
     const [first] = list;
-    if (first === TAKEN ? this.#untaken === 0 : first !== LATER || list.length === 1) {
+    const isFit = {
+      [TAKEN]: this.#untaken > 0,
+      [LATER]: list.length > 1,
+      [ENDED]: list.length === 1,
+    };
+    if (!isFit[first as keyof typeof isFit]) {
       throw new HostFault('outcomes that answer no commands');
     }
     if (first === TAKEN) this.#untaken -= 1;

@@ -28,6 +28,10 @@ const PATH_PARAMETERS: readonly (readonly [string, { description: string; exampl
     '/api/operations/',
     { description: 'Id of the operation.', example: (exampleOf(Operation) as Operation).id },
   ],
+  [
+    '/api/rollouts/',
+    { description: 'Id of its operation.', example: (exampleOf(Operation) as Operation).id },
+  ],
   ['/api/rules/', { description: 'Id of the rule.', example: '6f0d2c1b9a3f2e64' }],
   ['/api/kinds/', { description: 'Name of the kind.', example: 'demo' }],
   ['/api/runs/', { description: 'Name of the file.', example: 'nightly.ndjson' }],

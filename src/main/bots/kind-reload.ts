@@ -42,6 +42,8 @@ export interface KindReloadParts {
 /** What was read and can be used. Nothing has changed yet. */
 export interface PreparedReload {
   versions: readonly KindVersion[];
+  /** @throws DroverError `conflict` when bots of a kind could not be started, or a rollout of it is under way. */
+  check(): void;
   /** Makes it the versions with which bots start. @throws DroverError like {@link KindReload.reload}. */
   commit(): Promise<ReloadedKinds>;
 }
@@ -87,13 +89,15 @@ export class KindReload {
       if (versions.every((one) => one.kind !== name)) throw this.#missing(name, [module], failed);
     }
     const check = (): void => {
-      for (const version of versions) this.#check(version, tried);
+      for (const version of versions) {
+        this.#checkFree(version);
+        this.#check(version, tried);
+      }
     };
     return {
       versions,
+      check,
       commit: async () => {
-        for (const version of versions) this.#checkFree(version);
-        // Configurations may have been changed meanwhile.
         check();
         return this.#commit(versions, kind === null ? failed : kinds.failed);
       },

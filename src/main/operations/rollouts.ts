@@ -72,8 +72,9 @@ export class Rollouts {
     const specs = bots.flatMap((id) => this.#parts.registry.specOf(id) ?? []);
     if (specs.length === 0) throw new DroverError('conflict', 'no bot is selected');
     this.#checkFree(specs, version);
-    this.#checkConfigs(specs, version, config, wish.mayRedirect);
     const { versions } = this.#parts;
+    if (version) versions.know(version);
+    this.#checkConfigs(specs, version, config, wish.mayRedirect);
     const kind = version?.kind ?? null;
     const before = version ? (versions.current(version.kind)?.id ?? null) : null;
     const what = version ? `${version.kind} ${version.id}` : Object.keys(config ?? {}).join(', ');

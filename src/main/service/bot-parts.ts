@@ -242,7 +242,12 @@ export function hostListener(
       say('error', `bot host ${host} runs without the bot kind ${module}: ${reason}`),
     ending(host) {
       usage.forget(host);
-      for (const caller of callers) caller.detachHost(host.number);
+      const detach = (): void => {
+        for (const caller of callers) caller.detachHost(host.number);
+      };
+      if (host.isLost) detach();
+      // One that ends in order says what becomes of the commands that it has got.
+      else void host.gone.then(detach);
     },
     retiring: (host) => registry.hostRetiring(host),
   };

@@ -356,6 +356,7 @@ export class Service {
     const follows = (path: string): boolean => isLive(path) && (isTls || !path.startsWith('tls.'));
     const live = changed.filter(follows);
     const kinds = await reload.prepare(null, next);
+    kinds.check();
     // The last that can fail. It changes all fronts, or none.
     if (isTls) await fronts.changeTls(next.tls);
     adopt(config, next, live);

@@ -7,6 +7,7 @@ import {
   type CommandMessage,
   type CommandOutcome,
   clientGone,
+  ENDED,
   eachOutcome,
   noAnswer,
   type OutcomeList,
@@ -189,6 +190,7 @@ class HostChannel {
         this.#send();
       }
       eachOutcome(list, (id, outcome) => this.#settle(id, outcome));
+      if (list[0] === ENDED) this.#notBegun();
     });
     this.#send();
   }
@@ -207,6 +209,12 @@ class HostChannel {
 
   disconnect(): void {
     this.#port?.close();
+  }
+
+  /** No bot runs there any more: whoever wants the commands asks main where they go. */
+  #notBegun(): void {
+    this.#port = undefined;
+    for (const id of [...this.#waiting.keys()]) this.#settle(id, null);
   }
 
   /** The host has ended, and with it the bots that ran these commands; or there is none to connect to. */

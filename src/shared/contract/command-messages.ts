@@ -22,13 +22,15 @@ export type CommandMessage =
 /** Id, bot, command, arguments (an object as JSON) and permit of each. */
 export type CommandList = (number | string)[];
 
-/** Sent from a bot host: {@link TAKEN} or {@link LATER}, then id, code and text of each. */
+/** Sent from a bot host: {@link TAKEN}, {@link LATER} or {@link ENDED}, then id, code and text of each. */
 export type OutcomeList = (number | string)[];
 
 /** The list answers a message with commands: the outcomes that have come at once, which may be none. */
 export const TAKEN = 1;
 /** The list has outcomes of commands that took longer. */
 export const LATER = 0;
+/** The host ends, after it has stopped its bots: what has no outcome it has not begun. The last list of a channel. */
+export const ENDED = 2;
 
 /** The result as JSON, or why there is none. */
 export type CommandOutcome = string | DroverError;

@@ -10,6 +10,7 @@ import {
   addOutcome,
   type CommandMessage,
   type CommandOutcome,
+  ENDED,
   eachCommand,
   LATER,
   type OutcomeList,
@@ -128,6 +129,26 @@ it('sends the commands of one turn in one message, and gives each its outcome', 
     { reason: { code: 'command_failed', status: 500, message: 'no voice' } },
     { value: null },
   ]);
+});
+
+it('commands of a host that ends in order were not begun, and the next one asks for another channel', async () => {
+  const { host, run, connect, failed } = await connected();
+  const answers = [run(), run({ ...SAY, bot: 'b' })];
+  await host.next();
+  const [a] = host.asked.map(({ id }) => id) as [number];
+  host.answer([a, '{}']);
+  const late = run({ ...SAY, bot: 'c' });
+  host.port.postMessage([ENDED]);
+  host.port.close();
+  expect(await Promise.all([...answers, late])).toEqual(['{}', null, null]);
+  expect(failed).not.toHaveBeenCalled();
+  connect.mockRejectedValueOnce(new Error('bot host 3 is gone'));
+  await expect
+    .poll(async () => {
+      expect(await run()).toBeNull();
+      return connect.mock.calls.length;
+    })
+    .toBe(2);
 });
 
 it('has no room above the bound, and has it again when a command has its outcome', async () => {
