@@ -24,6 +24,7 @@ import {
   mergeIncidents,
   mergeKinds,
   mergeOperations,
+  mergeReloaded,
   sumReleased,
 } from './merged-answers.js';
 import type { CallsToMembers } from './node-calls.js';
@@ -205,7 +206,14 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
 
   /** Asks this node and all others. @returns their answers, and why others have none. */
   const ofAll = async <
-    K extends 'incidents' | 'incidentGroups' | 'kinds' | 'releaseKind' | 'hosts' | 'operations',
+    K extends
+      | 'incidents'
+      | 'incidentGroups'
+      | 'kinds'
+      | 'releaseKind'
+      | 'reloadKinds'
+      | 'hosts'
+      | 'operations',
   >(
     method: K,
     input: Input<K>,
@@ -320,6 +328,10 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
     async releaseKind(input) {
       const nodes = others.others();
       return sumReleased(await ofAll('releaseKind', input, nodes), [self, ...nodes]);
+    },
+    async reloadKinds(input) {
+      const nodes = others.others();
+      return mergeReloaded(await ofAll('reloadKinds', input, nodes, CHANGE_MS), nodes);
     },
   };
 }

@@ -64,8 +64,9 @@ export function servedMethods(
     operationBots: (input: Input<'operationBots'>) => local.operationBots(input),
     changeOperation: (input: Input<'changeOperation'>) => local.changeOperation(input),
     hosts: async (input: Input<'hosts'>) => hostsOfNode(self, await plain(local.hosts(input))),
-    kinds: (input: null) => local.kinds(input),
+    kinds: (input: Input<'kinds'>) => local.kinds(input),
     releaseKind: (input: Input<'releaseKind'>) => local.releaseKind(input),
+    reloadKinds: (input: Input<'reloadKinds'>) => local.reloadKinds(input),
   };
 }
 

@@ -15,6 +15,7 @@ import { reaches } from '../../shared/contract/rights.js';
 import type { GuardedRoute } from '../../shared/contract/routes/table.js';
 import type { OperationActor } from '../../shared/contract/threads.js';
 import { DroverError } from '../../shared/errors.js';
+import { noKind } from '../../shared/no-bot.js';
 import { type BotTest, botTest } from '../../shared/query/bot-query.js';
 import { selectionOf } from '../../shared/query/selection.js';
 import { type Authenticator, type Caller, originOf, rightsOf } from '../access/auth.js';
@@ -43,7 +44,7 @@ type BotRoutes = Exclude<
     GuardedRoute,
     | `${string} /api/bots${string}`
     | `${string} /api/${'hosts' | 'kinds' | 'pressure'}`
-    | 'POST /api/kinds/{kind}/release'
+    | `${string} /api/kinds/${string}`
     | 'POST /invoke'
   >,
   // These routes are in history-routes.ts and incident-routes.ts.
@@ -199,8 +200,23 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
       const config = await control.call('botConfig', { id, rights: rightsOf(caller) });
       exchange.respond(jsonResponse(JSON.stringify(config)));
     },
-    async 'GET /api/kinds'(exchange) {
-      exchange.respond(jsonResponse(JSON.stringify(await control.call('kinds', null))));
+    async 'GET /api/kinds'(exchange, caller) {
+      const list = await control.call('kinds', { rights: rightsOf(caller) });
+      exchange.respond(jsonResponse(JSON.stringify(list)));
+    },
+    async 'GET /api/kinds/{kind}'(exchange, caller, { path: [kind] }) {
+      const { kinds } = await control.call('kinds', { rights: rightsOf(caller) });
+      const found = kinds.find((one) => one.kind === kind);
+      if (!found) throw noKind(kind);
+      exchange.respond(jsonResponse(JSON.stringify(found)));
+    },
+    async 'POST /api/kinds/reload'(exchange, caller) {
+      const output = await control.call('reloadKinds', { kind: null, rights: rightsOf(caller) });
+      exchange.respond(jsonResponse(JSON.stringify(output)));
+    },
+    async 'POST /api/kinds/{kind}/reload'(exchange, caller, { path: [kind] }) {
+      const output = await control.call('reloadKinds', { kind, rights: rightsOf(caller) });
+      exchange.respond(jsonResponse(JSON.stringify(output)));
     },
     async 'POST /api/kinds/{kind}/release'(exchange, caller, { path: [kind] }) {
       const output = await control.call('releaseKind', { kind, rights: rightsOf(caller) });

@@ -18,6 +18,7 @@ import type { BroadcasterPeer } from '../../shared/contract/threads.js';
 import { Deferred } from '../../shared/deferred.js';
 import { messageOf, type StartupError } from '../../shared/errors.js';
 import { maxOpenFiles } from '../../shared/open-files.js';
+import { Semaphore } from '../../shared/semaphore.js';
 import { unlessAborted } from '../../shared/unless-aborted.js';
 import { VERSION } from '../../shared/version.js';
 import { warnOperator } from '../access/access-output.js';
@@ -26,6 +27,7 @@ import { hostCount } from '../bots/host-count.js';
 import { allFailed } from '../bots/kind-modules.js';
 import { KindSchemas } from '../bots/kind-schemas.js';
 import { defaultDataDir, openDataDir, removePin, writePin } from '../environment/data-dir.js';
+import { adopt, changedKeys, isLive } from '../environment/live-config.js';
 import { fitToOpenFiles } from '../environment/open-files.js';
 import { RunRecord } from '../environment/run-record.js';
 import { checkTls } from '../environment/tls-snapshot.js';
@@ -37,7 +39,7 @@ import type { ClusterBusThread } from '../threads/cluster-bus-thread.js';
 import { DemoWorldThread } from '../threads/demo-world-thread.js';
 import type { FrontService } from '../threads/front-pool.js';
 import { logItem } from '../threads/service-events.js';
-import { type BotParts, buildBots, hostListener } from './bot-parts.js';
+import { type BotParts, buildBots, hostListener, startLimits } from './bot-parts.js';
 import { buildControl, type ControlParts } from './control-parts.js';
 import { firstBots, restsAtStart } from './first-bots.js';
 import { nodeService } from './node-parts.js';
@@ -63,6 +65,8 @@ export interface Listening {
 interface Opened {
   /** With maxima that fit this process. */
   config: Config;
+  /** As it was given. */
+  loaded: Config;
   /** What does not fit; null when all does. */
   misfit: string | null;
   cores: number;
@@ -90,8 +94,8 @@ export class Service {
   /** Undefined in a single service, and before there are bots. */
   #bus: ClusterBusThread | undefined;
   #demoWorld: DemoWorldThread | undefined;
-  /** Reloads run one after the other. */
-  #tlsChange: Promise<void> = Promise.resolve();
+  /** One at a time. */
+  readonly #reloads = new Semaphore({ permits: 1, maxQueued: 2 });
 
   /**
    * Prepares what can fail because of the environment, before any socket is opened.
@@ -105,7 +109,15 @@ export class Service {
     const clusterOf = isInCluster(config)
       ? (await import('../../cluster/control/nats-cluster.js')).natsCluster
       : singleService;
-    return new Service({ config: fitted, misfit, cores, dataDir, store, clusterOf });
+    return new Service({
+      config: fitted,
+      loaded: structuredClone(config),
+      misfit,
+      cores,
+      dataDir,
+      store,
+      clusterOf,
+    });
   }
 
   private constructor(opened: Opened) {
@@ -140,7 +152,7 @@ export class Service {
       ...{ config, count, stream, cluster, store, incidentStore, schemas, record },
       quota: limits.quota,
     });
-    const { kinds, registry, restarts, incidents, usage, loops, kindFiles } = bots;
+    const { kinds, registry, restarts, incidents, usage, loops, versions } = bots;
     const control = buildControl({
       ...{ config, dataDir, store, cluster, registry, schemas, kinds, loops },
       events: stream.events,
@@ -148,7 +160,8 @@ export class Service {
       quarantine: bots.kindQuarantine,
       rules: readers.rules,
       fronts: readers.fronts,
-      hasChanged: (kind) => kindFiles.hasChanged(kind),
+      versions,
+      reload: bots.reload,
       warn: warnOperator,
       sources: pressureSources(store, stream, readers, bots, cluster),
       drilled: { ...stream, ...readers },
@@ -193,7 +206,7 @@ export class Service {
     const { config, dataDir } = this.#opened;
     const { counts, watch, events, say } = this.#stream;
     const { rules, fronts } = this.#readers;
-    const { registry, kindFiles } = this.#bots;
+    const { registry, versions } = this.#bots;
     const { access, operations } = this.#control;
     this.#record.begin();
     await this.#startHosts();
@@ -219,9 +232,7 @@ export class Service {
     counts.start((turn) => watch.slow(MAIN, turn));
     // In the turn in which the load begins to be measured, so that the two share their timers' wake-ups.
     watch.start(() => this.#threads());
-    events.tell(
-      logItem('info', CONTROL_SCOPE, this.#record.deployed(VERSION, kindFiles.digests())),
-    );
+    events.tell(logItem('info', CONTROL_SCOPE, this.#record.deployed(VERSION, versions.ids())));
     say('info', `listening on ${authorityOf(config.http.host, port)}`);
     say('info', engine);
     const warnings = this.#reportStart();
@@ -240,13 +251,11 @@ export class Service {
   }
 
   async #startHosts(): Promise<void> {
-    const { hosts, kinds, kindFiles, schemas } = this.#bots;
+    const { hosts, kinds, schemas, versions } = this.#bots;
     const callers = [this.#readers.fronts, this.#control.hostCommands];
-    const loaded = await hosts.start(hostListener(this.#bots, callers, this.#stream.say));
-    const modules = new Map([...hosts.threads()].flatMap((host) => [...host.kinds]));
-    kinds.failed = schemas.add(loaded.kinds, modules, allFailed(kinds, loaded.failed));
-    const helpers = kinds.failed.filter(({ helper }) => helper).map(({ module }) => module);
-    kindFiles.loaded(modules, helpers);
+    const loaded = await hosts.start(kinds, hostListener(this.#bots, callers, this.#stream.say));
+    const failed = allFailed(kinds, loaded.failed);
+    kinds.failed = schemas.add(loaded.kinds, versions.modules(), failed);
   }
 
   async #startDemoWorld(): Promise<void> {
@@ -305,18 +314,48 @@ export class Service {
       .map((kind) => `hosts.starts_per_second_by_kind: there is no kind ${JSON.stringify(kind)}`);
   }
 
-  /** Reloads certificate and key. When they cannot be used the old ones stay, and a line on the stream says so. */
-  async reloadTls(): Promise<void> {
-    const before = this.#tlsChange;
-    this.#tlsChange = before.then(async () => {
-      try {
-        await this.#readers.fronts.changeTls();
-        this.#stream.say('info', 'certificate and key were reloaded');
-      } catch (thrown) {
-        this.#stream.say('error', messageOf(thrown));
-      }
-    });
-    await this.#tlsChange;
+  /**
+   * Follows the configuration, the kinds and the certificate as they are now, or none of it when something is wrong; a line on the
+   * stream says what. Nothing that runs ends. @param load reads the configuration; throws StartupError. @returns what was reloaded, one line each.
+   */
+  async reload(load: () => Config): Promise<string[]> {
+    const { say } = this.#stream;
+    try {
+      const follow = (): Promise<string[]> => this.#follow(load());
+      const lines = await this.#reloads.run(follow);
+      for (const line of lines) say('info', line);
+      return lines;
+    } catch (thrown) {
+      const line = `nothing was reloaded: ${messageOf(thrown)}`;
+      say('error', line);
+      warnOperator(line);
+      return [];
+    }
+  }
+
+  /** @returns what has changed, one line each. @throws Error when something is wrong; nothing has changed then. */
+  async #follow(next: Config): Promise<string[]> {
+    const { config, loaded } = this.#opened;
+    const { fronts } = this.#readers;
+    const { reload, registry } = this.#bots;
+    const changed = changedKeys(loaded, next);
+    const isTls = config.tls.cert !== null && next.tls.cert !== null;
+    // Fronts do not change between HTTP and HTTPS.
+    const follows = (path: string): boolean => isLive(path) && (isTls || !path.startsWith('tls.'));
+    const live = changed.filter(follows);
+    const kinds = await reload.prepare(null, next);
+    // The last that can fail. It changes all fronts, or none.
+    if (isTls) await fronts.changeTls(next.tls);
+    adopt(config, next, live);
+    adopt(loaded, next, live);
+    registry.changePace(startLimits(config));
+    kinds.commit();
+    const later = changed.filter((path) => !follows(path));
+    return [
+      `reloaded: ${live.length === 0 ? 'no key of the configuration has changed' : live.join(', ')}`,
+      ...(isTls ? ['certificate and key were reloaded'] : []),
+      ...later.map((path) => `${path} has changed, which takes effect at the next start`),
+    ];
   }
 
   /**

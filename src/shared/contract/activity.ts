@@ -19,6 +19,8 @@ const TEXTS = {
   'operation.cancel': ['canceled the operation', 'cancel the operation'],
   command: ['ran', 'run'],
   'kind.release': ['released the kind', 'release the kind'],
+  'kind.reload': ['reloaded the kind', 'reload the kind'],
+  'kinds.reload': ['reloaded the kinds', 'reload the kinds'],
   'rule.create': ['created the rule', 'create the rule'],
   'rule.update': ['changed the rule', 'change the rule'],
   'rule.delete': ['deleted the rule', 'delete the rule'],

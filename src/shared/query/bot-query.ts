@@ -19,6 +19,7 @@ export type QueriedBot = Pick<
   | 'labels'
   | 'data'
   | 'node'
+  | 'version'
 >;
 
 /** @param now Unix epoch ms, for terms about a time. */
@@ -80,6 +81,8 @@ function fieldTest(term: FieldTerm): BotTest {
       return (bot) => isOneOf(term, bot[field]);
     case 'node':
       return ({ node }) => node !== undefined && isOneOf(term, node);
+    case 'version':
+      return ({ version }) => typeof version === 'string' && isOneOf(term, version);
     case 'host':
     case 'restarts':
       return (bot) => isNumber(term, bot[field]);

@@ -37,6 +37,7 @@ export const FIELDS = {
   label: { type: 'label', of: 'bot', example: 'label:team=a' },
   node: { type: 'name', of: 'both', example: 'node:h1' },
   host: { type: 'number', of: 'bot', example: 'host:0' },
+  version: { type: 'name', of: 'bot', example: 'version:4f1c02ab' },
   restarts: {
     type: 'number',
     of: 'bot',
