@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { OperationItem } from '../../shared/contract/events.js';
 import { type BotResult, hasEnded } from '../../shared/contract/operation-bounds.js';
 import type { Operation as ShownOperation } from '../../shared/contract/operations.js';
+import { Deferred } from '../../shared/deferred.js';
 import { DroverError } from '../../shared/errors.js';
 import type { OperationRecord, OperationStore, RecordedBot } from '../store/operation-store.js';
 import { Operation, type OperationClock, type OperationTask } from './operation.js';
@@ -18,6 +19,8 @@ const MAX_BOTS = 300_000;
 const MAX_OPEN = 400;
 /** Beyond those, for operations that end bots: what costs too much must not keep its own end away. */
 const RESERVED = 100;
+/** Requests that wait for the end of operations. One more is answered at once: they must not take all places of calls to main. */
+const MAX_WAITING = 500;
 /** Results are stored this much later, in ms: a run of the service that is killed meanwhile does not know them any more. */
 const STORE_MS = 1000;
 /** Least time between two events about one operation, in ms. */
@@ -66,6 +69,7 @@ export class Operations {
   readonly #records = new Map<string, OperationRecord>();
   readonly #held = new Map<string, Held>();
   #isStopped = false;
+  #waiting = 0;
 
   /** Operations that the last run has not ended are `interrupted`, unless they can continue. */
   constructor(parts: OperationsParts) {
@@ -135,6 +139,24 @@ export class Operations {
   /** What has become of its bots, in their order. */
   bots(record: Readonly<OperationRecord>): Iterable<Readonly<RecordedBot>> {
     return this.#held.get(record.id)?.operation.bots ?? this.#parts.store.bots(record);
+  }
+
+  /** Resolves when it has ended, after so many ms, null for any time, or when nobody waits any more. */
+  async wait(operation: Operation, ms: number | null, gone?: AbortSignal): Promise<void> {
+    const isNoWait = ms === 0 || gone?.aborted || this.#waiting >= MAX_WAITING;
+    if (operation.hasEnded || isNoWait) return;
+    const left = new Deferred();
+    const leave = (): void => left.resolve();
+    gone?.addEventListener('abort', leave);
+    const cancelTimer = ms === null ? undefined : this.#clock.after(ms, leave);
+    this.#waiting += 1;
+    try {
+      await Promise.race([operation.ended, left.promise]);
+    } finally {
+      this.#waiting -= 1;
+      cancelTimer?.();
+      gone?.removeEventListener('abort', leave);
+    }
   }
 
   /** As clients see it. */

@@ -483,6 +483,35 @@ it('continues while the disk is full, and is stored when it no longer is', async
   expect(clock.timers).toBe(0);
 });
 
+it('is waited for until its end, for a time, or until nobody waits; a crowd does not wait', async () => {
+  const operations = engine();
+  const operation = await operations.add(task(1));
+  const left = new AbortController();
+  const over: string[] = [];
+  const wait = async (name: string, ms: number | null, gone?: AbortSignal): Promise<void> => {
+    await operations.wait(operation, ms, gone);
+    over.push(name);
+  };
+  void wait('no time', 0);
+  void wait('a second', 1000);
+  void wait('any time', null);
+  void wait('until it leaves', null, left.signal);
+  await settled();
+  expect(over).toEqual(['no time']);
+  left.abort();
+  await settled();
+  expect(over.splice(0)).toEqual(['no time', 'until it leaves']);
+  await clock.pass(1000);
+  expect(over.splice(0)).toEqual(['a second']);
+  // One waits already.
+  for (let n = 0; n < 500; n += 1) void wait(`${n}`, 5000);
+  await settled();
+  expect(over.splice(0)).toEqual(['499']);
+  await end();
+  expect(over).toHaveLength(500);
+  expect(clock.timers).toBe(0);
+});
+
 it('no event leads out of an end, and every other state leads to one', () => {
   const events = [
     'begin',
