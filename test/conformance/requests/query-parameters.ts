@@ -14,7 +14,7 @@ export function queryParameterTests(given: () => Service): void {
   let operation: string;
   beforeAll(async () => {
     service = given();
-    const body = { action: 'stop', ids: ['nobody'] };
+    const body = { action: 'stop', ids: ['no-such-bot'] };
     const { json } = await call(service, 'POST', '/api/bots/actions', { body });
     ({ id: operation } = (json as { operation: { id: string } }).operation);
     document = (await call(service, 'GET', '/openapi.json', { token: null }))
