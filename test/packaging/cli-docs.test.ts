@@ -42,6 +42,8 @@ it('docs/CLI.md: the first commands and the CI commands', async () => {
   const selecting = docBlock('docs/CLI.md', 'drover bots restart --kind demo');
   const some = selecting.replace(/^(drover logs -f .*)$/m, '{ $1 || true; } | head -n 1');
   expect(await reader.run(some, more)).toMatch(/^demo-1 \w+$/m);
+  const slowly = docBlock('docs/CLI.md', 'drover bots restart --label demo=true');
+  expect(await reader.run(slowly, more)).toMatch(/done +3\/3 +0 +restart 3 bots$/m);
   await reader.run(
     'for n in 1 2; do drover bots create "team-$n" --kind synthetic --label team=a; done',
     more,

@@ -11,7 +11,6 @@ import type { BotRegistry } from '../bots/registry.js';
 import { type Operation, type OperationTask, shownBot } from '../operations/operation.js';
 import type { Operations } from '../operations/operations.js';
 import type { BotAccess } from './bot-access.js';
-import { ended } from './operation-access.js';
 import type { PressureGauge } from './pressure-gauge.js';
 
 type Input<K extends keyof ControlMethods> = Parameters<ControlMethods[K]>[0];
@@ -74,7 +73,7 @@ export class BulkRequests {
     const isEnding = action === 'stop' || action === 'delete';
     const operation = await this.#parts.operations.add(task, isEnding);
     if (ids.length === 0) told.done(null, operation.id);
-    await ended(operation, wait_ms, gone);
+    await this.#parts.operations.wait(operation, wait_ms, gone);
     return { ...this.#answer(operation), results: resultsOf(operation) };
   }
 
@@ -121,7 +120,7 @@ export class BulkRequests {
       });
       for (const { id } of bots) told.done(id, operation.id);
     }
-    await ended(operation, wait_ms, gone);
+    await operations.wait(operation, wait_ms, gone);
     return this.#answer(operation);
   }
 

@@ -8,9 +8,8 @@ import type {
 import { reaches } from '../../shared/contract/rights.js';
 import type { ControlMethods, Viewer } from '../../shared/contract/threads.js';
 import { DroverError } from '../../shared/errors.js';
-import { withTimeout } from '../../shared/with-timeout.js';
 import type { BotRegistry } from '../bots/registry.js';
-import { type Operation, shownBot } from '../operations/operation.js';
+import { shownBot } from '../operations/operation.js';
 import { noOperation, type Operations } from '../operations/operations.js';
 import type { OperationRecord, RecordedBot } from '../store/operation-store.js';
 
@@ -56,7 +55,7 @@ export class OperationAccess {
   ): Promise<ShownOperation> {
     this.#expect(id, viewer);
     const open = this.#operations.open(id);
-    if (open) await ended(open, wait_ms, gone);
+    if (open) await this.#operations.wait(open, wait_ms, gone);
     return this.#expect(id, viewer);
   }
 
@@ -135,25 +134,5 @@ export class OperationAccess {
       const now = this.#registry.identityOf(id);
       return now !== undefined && now.incarnation === made && reaches(reach, id, now.labels);
     };
-  }
-}
-
-/** Resolves when it has ended, after so many ms, null for any time, or when nobody waits any more. */
-export async function ended(
-  operation: Operation,
-  waitMs: number | null,
-  gone?: AbortSignal,
-): Promise<void> {
-  if (operation.hasEnded || waitMs === 0 || gone?.aborted) return;
-  let leave = (): void => {};
-  const left = new Promise<void>((resolve) => {
-    leave = resolve;
-  });
-  gone?.addEventListener('abort', leave);
-  try {
-    const either = Promise.race([operation.ended, left]);
-    await (waitMs === null ? either : withTimeout(either, waitMs, () => {}));
-  } finally {
-    gone?.removeEventListener('abort', leave);
   }
 }

@@ -26,10 +26,11 @@ export interface OperationTask {
   bots: readonly string[];
   options: OperationOptions;
   /**
-   * Does it to one bot. Of a type that continues after a restart of the service it is called again for bots whose result was not
-   * stored. @param signal is aborted when the operation is canceled or stopped: a bot that has begun may end early.
+   * Does it to one bot. When it {@link continues}, again for bots whose result was not stored. @param signal is aborted when the operation is canceled or stopped: a bot that has begun may end early.
    */
   run(bot: string, signal: AbortSignal, operation: string): Promise<BotOutcome>;
+  /** It continues after a restart of the service: OperationsParts.resume makes its task again. */
+  continues?: true;
   /** Called for each bot that was begun, when it has ended. */
   ended?: (bot: Readonly<OperationBot>, operation: string) => void;
   /**
@@ -48,7 +49,10 @@ export interface OperationTask {
 }
 
 /** What goes on after a restart of the service. */
-export type OperationWork = Pick<OperationTask, 'run' | 'gate' | 'ended' | 'finished'>;
+export type OperationWork = Pick<
+  OperationTask,
+  'run' | 'gate' | 'ended' | 'finished' | 'continues'
+>;
 
 /** Time, and one timer at a time. Tests supply their own. */
 export interface OperationClock {
@@ -162,6 +166,7 @@ export class Operation {
   }
 
   #advance(): void {
+    this.#lookAtGate();
     while (this.#mayBegin()) this.#begin(this.#waiting.pop() as number);
     const { state, counts } = this.record;
     if (counts.running > 0) return;
@@ -223,14 +228,15 @@ export class Operation {
     if (most !== null && counts.failed > most) {
       this.#take('fail', `failed: ${counts.failed}, max_failed: ${most}`);
     }
-    const left = counts.waiting + counts.running;
-    if (this.#gate === 'ahead' && this.bots.length - left >= this.#gateAfter) this.#checkGate();
     this.#advance();
   }
 
-  #checkGate(): void {
+  #lookAtGate(): void {
     const { gate } = this.#task;
-    if (!gate || this.#stop.signal.aborted) return;
+    const { state, counts } = this.record;
+    const ended = this.bots.length - counts.waiting - counts.running;
+    const isReached = this.#gate === 'ahead' && ended >= this.#gateAfter;
+    if (!gate || !isReached || (state !== 'running' && state !== 'paused')) return;
     this.#gate = 'checking';
     gate.check(this.#stop.signal, this.id).then(
       () => {

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { OperationItem } from '../../shared/contract/events.js';
 import { type BotResult, hasEnded } from '../../shared/contract/operation-bounds.js';
 import type { Operation as ShownOperation } from '../../shared/contract/operations.js';
+import { Deferred } from '../../shared/deferred.js';
 import { DroverError } from '../../shared/errors.js';
 import type { OperationRecord, OperationStore, RecordedBot } from '../store/operation-store.js';
 import {
@@ -23,6 +24,8 @@ const MAX_BOTS = 300_000;
 const MAX_OPEN = 400;
 /** Beyond those, for operations that end bots: what costs too much must not keep its own end away. */
 const RESERVED = 100;
+/** Requests that wait for the end of operations. One more is answered at once: they must not take all places of calls to main. */
+const MAX_WAITING = 500;
 /** Results are stored this much later, in ms: a run of the service that is killed meanwhile does not know them any more. */
 const STORE_MS = 1000;
 /** Least time between two events about one operation, in ms. */
@@ -54,8 +57,8 @@ export interface OperationsParts {
 /** An operation in memory: it has not ended, or its end is not stored yet. */
 interface Held {
   operation: Operation;
-  /** Whether it continues after a restart of the service. */
-  isResumable: boolean;
+  /** After a restart of the service. */
+  continues: boolean;
   /** Indexes of the bots that were not stored as they are. */
   changed: Set<number>;
   storeTimer: (() => void) | undefined;
@@ -70,7 +73,10 @@ export class Operations {
   /** By id, oldest first. Bounded by MAX_OPERATIONS. */
   readonly #records = new Map<string, OperationRecord>();
   readonly #held = new Map<string, Held>();
+  /** Those that the last run has not ended, until {@link start}. */
+  #restored: OperationRecord[] = [];
   #isStopped = false;
+  #waiting = 0;
 
   /** Operations that the last run has not ended are `interrupted`, unless they can continue. */
   constructor(parts: OperationsParts) {
@@ -84,9 +90,9 @@ export class Operations {
 
   /** Begins operations that continue after the restart of the service. To be called once, when bots can be acted on. */
   start(): void {
-    for (const [id, { operation }] of this.#held) {
-      if (!operation.hasEnded) operation.begin();
-      this.#tell(id);
+    for (const record of this.#restored.splice(0)) {
+      this.open(record.id)?.begin();
+      this.#tell(record);
     }
   }
 
@@ -112,11 +118,11 @@ export class Operations {
       return { id, made, result: 'waiting', text: null, began_ms: null, ended_ms: null };
     });
     this.#records.set(record.id, record);
-    const held = this.#hold(task, record, bots, false);
+    const held = this.#hold(task, record, bots);
     for (const at of bots.keys()) held.changed.add(at);
     await this.#store(held);
     held.operation.begin();
-    this.#tell(record.id);
+    this.#tell(record);
     return held.operation;
   }
 
@@ -160,6 +166,24 @@ export class Operations {
     return this.#held.get(record.id)?.operation.bots ?? this.#parts.store.bots(record);
   }
 
+  /** Resolves when it has ended, after so many ms, null for any time, or when nobody waits any more. */
+  async wait(operation: Operation, ms: number | null, gone?: AbortSignal): Promise<void> {
+    const isNoWait = ms === 0 || gone?.aborted || this.#waiting >= MAX_WAITING;
+    if (operation.hasEnded || isNoWait) return;
+    const left = new Deferred();
+    const leave = (): void => left.resolve();
+    gone?.addEventListener('abort', leave);
+    const cancelTimer = ms === null ? undefined : this.#clock.after(ms, leave);
+    this.#waiting += 1;
+    try {
+      await Promise.race([operation.ended, left.promise]);
+    } finally {
+      this.#waiting -= 1;
+      cancelTimer?.();
+      gone?.removeEventListener('abort', leave);
+    }
+  }
+
   /** As clients see it. */
   shown({ plan: _, ...record }: Readonly<OperationRecord>): ShownOperation {
     const { node } = this.#parts;
@@ -170,8 +194,8 @@ export class Operations {
   async stop(): Promise<void> {
     this.#isStopped = true;
     const all = [...this.#held.values()];
-    for (const { operation, isResumable } of all) {
-      if (isResumable) operation.suspend();
+    for (const { operation, continues } of all) {
+      if (continues) operation.suspend();
       else operation.interrupt(STOPPED);
     }
     await Promise.all(
@@ -199,24 +223,20 @@ export class Operations {
     if (!task) {
       Object.assign(record, { state: 'interrupted', reason: KILLED, ended_ms: this.#clock.now() });
     }
-    const held = this.#hold(task ?? NOTHING, record, bots, task !== null);
+    this.#restored.push(record);
+    const held = this.#hold(task ?? NOTHING, record, bots);
     for (const at of changed) held.changed.add(at);
     void this.#store(held);
   }
 
-  #hold(
-    task: OperationWork,
-    record: OperationRecord,
-    bots: RecordedBot[],
-    isResumable: boolean,
-  ): Held {
+  #hold(task: OperationWork, record: OperationRecord, bots: RecordedBot[]): Held {
     const { id } = record;
     const held: Held = {
       operation: new Operation(task, {
         ...{ record, bots, clock: this.#clock, incarnationOf: this.#parts.incarnationOf },
         changed: (at) => this.#changed(id, at),
       }),
-      ...{ isResumable, changed: new Set<number>() },
+      ...{ continues: task.continues ?? false, changed: new Set<number>() },
       ...{ storeTimer: undefined, tellTimer: undefined, writing: undefined },
     };
     this.#held.set(id, held);
@@ -228,11 +248,11 @@ export class Operations {
     if (!held) return;
     if (at !== null) held.changed.add(at);
     if (held.operation.hasEnded && at === null) {
-      this.#tell(id);
+      this.#tell(held.operation.record);
       if (!this.#isStopped) void this.#store(held);
       return;
     }
-    held.tellTimer ??= this.#clock.after(TELL_MS, () => this.#tell(id));
+    held.tellTimer ??= this.#clock.after(TELL_MS, () => this.#tell(held.operation.record));
     this.#storeLater(held);
   }
 
@@ -245,12 +265,11 @@ export class Operations {
   }
 
   /** Puts it on the stream. */
-  #tell(id: string): void {
-    const held = this.#held.get(id);
-    if (!held) return;
-    held.tellTimer?.();
-    held.tellTimer = undefined;
-    this.#parts.publish({ kind: 'operation', event: this.shown(held.operation.record) });
+  #tell(record: Readonly<OperationRecord>): void {
+    const held = this.#held.get(record.id);
+    held?.tellTimer?.();
+    if (held) held.tellTimer = undefined;
+    this.#parts.publish({ kind: 'operation', event: this.shown(record) });
   }
 
   /** Stores what has changed, one write at a time. What the disk does not accept is tried again. Never rejects. */
@@ -298,7 +317,7 @@ export class Operations {
     for (const record of this.#records.values()) {
       const isFull = this.#records.size - surplus.length >= MAX_OPERATIONS || total > MAX_BOTS;
       if (!isFull) break;
-      if (this.#held.has(record.id)) continue;
+      if (record.ended_ms === null) continue;
       surplus.push(record);
       total -= record.bots;
     }
@@ -315,14 +334,19 @@ export class Operations {
   #removeOld(): void {
     const before = this.#clock.now() - KEPT_MS;
     const old = [...this.#records.values()].filter(
-      ({ id, ended_ms: ended }) => ended !== null && ended < before && !this.#held.has(id),
+      ({ ended_ms: ended }) => ended !== null && ended < before,
     );
     this.#remove(old);
   }
 
   #remove(records: readonly OperationRecord[]): void {
     if (records.length === 0) return;
-    for (const { id } of records) this.#records.delete(id);
+    for (const { id } of records) {
+      this.#records.delete(id);
+      // Its end may not be stored: a disk that accepts no writes must not fill the memory.
+      this.#held.get(id)?.storeTimer?.();
+      this.#held.delete(id);
+    }
     // What stays on the disk is removed after the next start.
     this.#parts.store.remove(records).catch(() => {});
   }

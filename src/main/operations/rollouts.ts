@@ -176,7 +176,12 @@ export class Rollouts {
   #task(rollout: Rollout, config: JsonObject | null) {
     const { canary, is_promoted: isPromoted, undoes } = rollout;
     return {
-      ...{ type: 'rollout' as const, rollout, ...(config && { plan: { config } }) },
+      ...{
+        type: 'rollout' as const,
+        continues: true as const,
+        rollout,
+        ...(config && { plan: { config } }),
+      },
       run: (bot: string, signal: AbortSignal, id: string) =>
         undoes === null
           ? this.#change(bot, id, rollout, config, signal)

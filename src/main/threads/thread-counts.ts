@@ -14,7 +14,7 @@ const FIRST = ['main', 'broadcaster'];
 /** The bus thread of a cluster. */
 const BUS = 'cluster-bus';
 /** Room for routes; src/shared/contract/routes/table.ts has fewer. */
-const MAX_ROUTES = 64;
+const MAX_ROUTES = 96;
 
 export class ThreadCounts {
   /** Names of the measured threads, in the order of their histograms. */

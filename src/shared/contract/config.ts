@@ -66,7 +66,8 @@ export const Config = Type.Object(
         max_body_bytes: Type.Integer({
           minimum: 1024,
           maximum: 16_777_216,
-          description: 'Maximum size of a request body in bytes; then 413.',
+          description:
+            'Maximum size of a request body in bytes; then 413. Requests about many bots may be larger.',
         }),
         cors_origins: Type.Array(
           Type.String({

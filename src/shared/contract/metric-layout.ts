@@ -12,7 +12,7 @@ export const FLUSH_BOUNDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01
 /** HTTP statuses with their own counter; all others are counted under 0. */
 export const STATUSES: readonly number[] = [
   0,
-  ...new Set([200, 201, 204, 304, ...Object.values(ERRORS).map(({ status }) => status)]),
+  ...new Set([200, 201, 202, 204, 304, ...Object.values(ERRORS).map(({ status }) => status)]),
 ];
 const INDEX_OF_STATUS = new Uint8Array(600);
 for (const [index, status] of STATUSES.entries()) INDEX_OF_STATUS[status] = index;

@@ -10,8 +10,13 @@ import { openStream } from '../../harness/sse.js';
 export function queryParameterTests(given: () => Service): void {
   let service: Service;
   let document: OpenApiDocument;
+  /** One that has ended. */
+  let operation: string;
   beforeAll(async () => {
     service = given();
+    const body = { action: 'stop', ids: ['no-such-bot'] };
+    const { json } = await call(service, 'POST', '/api/bots/actions', { body });
+    ({ id: operation } = (json as { operation: { id: string } }).operation);
     document = (await call(service, 'GET', '/openapi.json', { token: null }))
       .json as OpenApiDocument;
   });
@@ -60,6 +65,13 @@ export function queryParameterTests(given: () => Service): void {
         limit: ['limit=1001', 400],
       },
       '/api/bots/{id}/incidents': { cause: ['cause=x', 400], limit: ['limit=0', 400] },
+      '/api/operations': { limit: ['limit=0', 400] },
+      '/api/operations/{id}': { wait: ['wait=x', 400] },
+      '/api/operations/{id}/bots': {
+        result: ['result=nothing', /"bots":\[\]/],
+        limit: ['limit=1001', 400],
+        cursor: ['cursor=x', 400],
+      },
       '/api/incidents/groups': {
         cause: ['cause=0000000000000000', /"groups":\[\]/],
         after: ['after=x', 400],
@@ -112,6 +124,8 @@ export function queryParameterTests(given: () => Service): void {
       '/api/runs/{name}': { from: ['from=x', 400] },
       '/api/states': { at: ['at=x', 400], node: ['node=x', 400] },
     };
+    const named = (path: string): string =>
+      path.replace(/\{\w+\}/, path.startsWith('/api/operations/') ? operation : 'a');
     const described = (path: string): string[] =>
       (document.paths[path]?.['get']?.parameters ?? [])
         .filter((parameter) => parameter.in === 'query')
@@ -131,7 +145,7 @@ export function queryParameterTests(given: () => Service): void {
       const token = await service.token();
       for (const [path, parameters] of Object.entries(EFFECTS)) {
         for (const [name, [query, wanted]] of Object.entries(parameters)) {
-          const target = `${path.replace(/\{\w+\}/, 'a')}?${query}`;
+          const target = `${named(path)}?${query}`;
           if (path === '/events') {
             // Rejects when it is refused.
             (await openStream(service.url + target, { token })).close();
@@ -172,7 +186,7 @@ export function queryParameterTests(given: () => Service): void {
           // It cannot be called without a field.
           const rest = path.endsWith('/history') ? 'field=status&' : '';
           const status = (value: string): Promise<number> =>
-            statusOf(`${path.replace('{id}', 'a')}?${rest}${name}=${value}`);
+            statusOf(`${named(path)}?${rest}${name}=${value}`);
           if (typeof maximum === 'number') {
             expect([await status(`${maximum}`), await status(`${maximum + 1}`)]).toEqual([
               200, 400,

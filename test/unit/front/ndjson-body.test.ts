@@ -33,7 +33,7 @@ it('is chosen by the type of the body', () => {
   }
 });
 
-it('has the value and the number of each line, whatever ends it; empty lines count and have none', async () => {
+it('has the value and the number of each line, with LF or CRLF; empty lines count and have none', async () => {
   const lines = await linesOf('{"node":"a"}\r\n\n \t\r\n{"node":"b"}\n{"node":"c"}');
   expect(lines).toEqual({
     values: [{ node: 'a' }, { node: 'b' }, { node: 'c' }],

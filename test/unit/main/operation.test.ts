@@ -395,6 +395,7 @@ it('one that can continue does, with the bots whose end is not known, and paused
   const resume = () => ({
     ...task(4, { parallel: 2 }),
     type: 'rollout' as const,
+    continues: true as const,
     ended: ({ id }: { id: string }) => void ends.push(id),
   });
   const first = await engine().add(resume());
@@ -421,6 +422,42 @@ it('one that can continue does, with the bots whose end is not known, and paused
   await end();
   await end();
   expect(last.record(first.id)).toMatchObject({ state: 'done', counts: { done: 4 } });
+});
+
+it('one that can continue is not ended by an orderly stop, and passes its gate after it', async () => {
+  const checks: string[] = [];
+  const gate = { after: 1, check: async () => void checks.push('checked') };
+  const task1 = { ...task(3, { parallel: 1 }), continues: true as const };
+  const before = engine();
+  const { id } = await before.add({
+    ...task1,
+    gate: { ...gate, check: () => new Promise<void>(() => {}) },
+  });
+  await end(['b0']);
+  await before.stop();
+  const after = engine({ resume: () => ({ ...task1, gate }) });
+  expect(after.record(id)).toMatchObject({ state: 'running', counts: { done: 1, waiting: 2 } });
+  after.start();
+  await settled();
+  expect([checks, [...running.keys()]]).toEqual([['checked'], ['b1']]);
+});
+
+it('while the disk is full no more than 1,000 are kept either', async () => {
+  isDiskFull = true;
+  const operations = engine();
+  for (let n = 0; n < 1005; n += 1) await operations.add({ ...task(0), title: `small ${n}` });
+  expect([...operations.all()]).toHaveLength(1000);
+  expect(clock.timers).toBeLessThanOrEqual(1000);
+});
+
+it('what the last run has not ended is told when the service starts', async () => {
+  const { id } = await engine().add(task(1));
+  told.length = 0;
+  const after = engine();
+  await settled();
+  expect(told).toEqual([]);
+  after.start();
+  expect(told).toMatchObject([{ id, state: 'interrupted' }]);
 });
 
 it('is kept for a day after its end', async () => {
@@ -480,6 +517,35 @@ it('continues while the disk is full, and is stored when it no longer is', async
   const after = engine();
   expect(after.record(operation.id)).toMatchObject({ state: 'done' });
   expect(results(after, operation)).toHaveLength(600);
+  expect(clock.timers).toBe(0);
+});
+
+it('is waited for until its end, for a time, or until nobody waits; a crowd does not wait', async () => {
+  const operations = engine();
+  const operation = await operations.add(task(1));
+  const left = new AbortController();
+  const over: string[] = [];
+  const wait = async (name: string, ms: number | null, gone?: AbortSignal): Promise<void> => {
+    await operations.wait(operation, ms, gone);
+    over.push(name);
+  };
+  void wait('no time', 0);
+  void wait('a second', 1000);
+  void wait('any time', null);
+  void wait('until it leaves', null, left.signal);
+  await settled();
+  expect(over).toEqual(['no time']);
+  left.abort();
+  await settled();
+  expect(over.splice(0)).toEqual(['no time', 'until it leaves']);
+  await clock.pass(1000);
+  expect(over.splice(0)).toEqual(['a second']);
+  // One waits already.
+  for (let n = 0; n < 500; n += 1) void wait(`${n}`, 5000);
+  await settled();
+  expect(over.splice(0)).toEqual(['499']);
+  await end();
+  expect(over).toHaveLength(500);
   expect(clock.timers).toBe(0);
 });
 
