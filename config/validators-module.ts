@@ -15,13 +15,17 @@ const BUS_NAMES = NAMES.filter((name) => name.startsWith('Bus'));
 
 /**
  * The modules, and the schemas of each: that of the configuration is most of all, and for main alone;
- * those of bot hosts are for the relay, those of NATS for nodes of a cluster.
+ * those of bot hosts are for the relay, those of NATS for nodes of a cluster, that of a fleet file for who reads one.
  */
 const VALIDATOR_MODULES: Readonly<Record<string, readonly SchemaName[]>> = {
   'validators.js': NAMES.filter(
-    (name) => name !== 'Config' && !HOST_NAMES.includes(name) && !BUS_NAMES.includes(name),
+    (name) =>
+      !['Config', 'FleetFile'].includes(name) &&
+      !HOST_NAMES.includes(name) &&
+      !BUS_NAMES.includes(name),
   ),
   'config-validator.js': ['Config'],
+  'fleet-validator.js': ['FleetFile'],
   'host-validators.js': HOST_NAMES,
   'bus-validators.js': BUS_NAMES,
 };
@@ -32,6 +36,8 @@ const HEADER = "import { require } from '../shared/package-paths.js';\n";
 function validatorsModule(names: readonly SchemaName[]): string {
   const ajv = new Ajv({
     ...AJV_OPTIONS,
+    // All faults of a file are reported at once. Elsewhere the first one ends the check of what a client sends.
+    allErrors: names.includes('FleetFile'),
     schemas: Object.fromEntries(names.map((name) => [name, bare(SCHEMAS[name])])),
     // What a schema refers to has its own function.
     inlineRefs: false,
@@ -69,10 +75,11 @@ function routesModule(): string {
 
 function rulesOf(
   name: string,
-  { access, activity, takesAnyQuery, query = {}, body }: Route,
+  { access, activity, takesAnyQuery, maxBodyBytes, query = {}, body }: Route,
 ): RouteRules {
   const rules = {
     access,
+    ...(maxBodyBytes !== undefined && { maxBodyBytes }),
     activity: activity ?? null,
     takesAnyQuery: takesAnyQuery ?? false,
     query,

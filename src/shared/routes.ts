@@ -14,6 +14,8 @@ export interface RouteRules {
   activity: ActivityName | null;
   takesAnyQuery: boolean;
   query: QuerySchema;
+  /** Bytes of its body, where that is not http.max_body_bytes. */
+  maxBodyBytes?: number;
   /** Name of the schema of its body; null without a body. */
   body: BodySchema | null;
 }

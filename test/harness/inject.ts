@@ -311,7 +311,7 @@ export class InjectedService implements ServiceApi {
       kinds: { modules: [], perhaps: new Set(), programs: {}, failed: [] },
       quarantine: this.#kindQuarantine,
       rules: this.#rules,
-      cluster: { ...cluster, bots: NO_OTHER_BOTS, tokens: NO_TOKEN_SHARING },
+      cluster: { ...cluster, node: null, bots: NO_OTHER_BOTS, tokens: NO_TOKEN_SHARING },
       hasChanged: () => false,
       service: this,
       warn: (message) => this.warnings.push(message),

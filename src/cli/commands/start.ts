@@ -95,7 +95,10 @@ async function startService(options: StartFlags): Promise<Service | undefined> {
       if (process.pid === 1) warn(`this is process 1 of its container: ${NO_INIT}`);
       onSignals(() => {
         if (isTls) void service.reloadTls();
-        else warn('SIGHUP: TLS is off, there is nothing to reload');
+        if (config.fleet !== null) void reloadFleet(service);
+        if (!isTls && config.fleet === null) {
+          warn('SIGHUP: TLS is off and there is no fleet file, there is nothing to reload');
+        }
       });
     }, stopSignal);
     return service;
@@ -103,6 +106,16 @@ async function startService(options: StartFlags): Promise<Service | undefined> {
     // An interrupted start is not an error.
     if (stopSignal.aborted) return undefined;
     throw thrown;
+  }
+}
+
+/** When the file cannot be applied, the bots stay as they are. */
+async function reloadFleet(service: Service): Promise<void> {
+  try {
+    const apply = await service.reloadFleet();
+    await apply?.();
+  } catch (thrown) {
+    warn(`SIGHUP: the fleet file was not applied: ${messageOf(thrown)}`);
   }
 }
 

@@ -63,14 +63,15 @@ export function routeCalls<R extends RouteName>(
   check?: () => void,
 ) => RouteCall<R> {
   const readQuery = queryReader(route);
-  const { body: schema } = ROUTES[route];
+  const { body: schema, maxBodyBytes: maxBytes = limits.maxBytes } = ROUTES[route];
+  const bounds = { ...limits, maxBytes };
   const readBody = schema === null ? noBody : jsonBody(schema);
   return (exchange, path, activity, check) => ({
     path: path as readonly string[] as PathOf<R>,
     activity: activity as RouteCall<R>['activity'],
     query: readQuery(exchange.query),
     async body() {
-      const body = (await readBody(exchange, limits)) as BodyOf<R>;
+      const body = (await readBody(exchange, bounds)) as BodyOf<R>;
       check?.();
       return body;
     },

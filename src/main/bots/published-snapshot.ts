@@ -4,6 +4,7 @@ import type { ClusterBots } from '../../cluster/cluster.js';
 import type { BotSpec } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import { logItem, type ServiceEvents, sessionItem } from '../threads/service-events.js';
+import { shownFleet } from './fleet-mark.js';
 
 export class PublishedSnapshot {
   readonly #events: ServiceEvents;
@@ -30,6 +31,7 @@ export class PublishedSnapshot {
       over_quota: [],
       next_try: null,
       ...cluster.shown(spec),
+      ...shownFleet(spec),
     };
   }
 

@@ -2,6 +2,7 @@ import type { SpecStore } from '../../cluster/node-service.js';
 // Runs in main. Owns all bots, by id.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type {
   ActionOutcome,
   BotAction,
@@ -24,8 +25,9 @@ import type {
   LateError,
 } from '../../shared/contract/host-messages.js';
 import type { GroupQuery, IncidentGroups } from '../../shared/contract/incident-groups.js';
-import type { JsonObject } from '../../shared/contract/json.js';
+import type { Json, JsonObject } from '../../shared/contract/json.js';
 import { hasLabels } from '../../shared/contract/labels.js';
+import { mergePatch } from '../../shared/contract/merge-patch.js';
 import { allows, reaches } from '../../shared/contract/rights.js';
 import { answerable } from '../../shared/contract/rpc.js';
 import { SERVICE_SCOPE } from '../../shared/contract/scopes.js';
@@ -39,8 +41,9 @@ import type { ShowIncident } from '../store/incident-store.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { logItem } from '../threads/service-events.js';
 import { Bot, type BotDependencies } from './bot.js';
-import { changedSpec, mergePatch, newSpec } from './bot-spec.js';
+import { changedSpec, newSpec } from './bot-spec.js';
 import { changeOf } from './config-change.js';
+import { driftOf, markChanged } from './fleet-mark.js';
 import type { Incidents } from './incidents.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import type { KindSchemas } from './kind-schemas.js';
@@ -197,14 +200,18 @@ export class BotRegistry {
     return `${this.#dependencies.isolationOf({ kind, isolation })} ${group}`;
   }
 
-  /** Adds a bot. It is on disk and its first events are on the stream when this resolves. @throws like check. */
-  async create(input: CreateBotBody): Promise<void> {
+  /**
+   * Adds a bot. It is on disk and its first events are on the stream when this resolves.
+   * @param fleet that it belongs to. @throws like check.
+   */
+  async create(input: CreateBotBody, fleet?: string, lane: Lane = 'one'): Promise<void> {
     const spec = this.check(input);
+    if (fleet !== undefined) spec.fleet = { name: fleet };
     if (spec.desired === 'running') this.#noteStart(spec.id);
     const bot = new Bot(spec, this.#dependencies);
     // Before the first wait, so that a second request for the same id finds it.
     this.#bots.set(spec.id, bot);
-    await bot.create(() => this.#bots.delete(spec.id), 'one');
+    await bot.create(() => this.#bots.delete(spec.id), lane);
   }
 
   /**
@@ -293,37 +300,95 @@ export class BotRegistry {
     if (patch !== undefined && !allows(rights, 'admin')) {
       this.#schemas.checkRedirects(spec.kind, spec.config, merged, patch);
     }
+    const { before, after, secrets } = this.#difference(spec, next);
+    if (spec.fleet) next.fleet = markChanged(spec.fleet, before, after, secrets);
+    await this.#replace(bot, next, rights, 'one');
+    return changeOf(before, after, secrets);
+  }
+
+  /**
+   * What a bot would be if it were as its fleet says, and what that changes; null for nothing. A configuration that is the
+   * same with defaults filled in stays as it is stored. @throws DroverError `bad_request`.
+   */
+  compare(
+    spec: Readonly<BotSpec>,
+    input: CreateBotBody,
+    fleet: string,
+  ): { next: BotSpec; change: BotChange | null } {
+    const { term, incarnation, config, isolation } = spec;
+    const kept = { ...(term !== undefined && { term }), ...(incarnation && { incarnation }) };
+    const fresh = newSpec(input, this.#defaults, this.#dependencies.cluster);
+    const next: BotSpec = { ...fresh, ...kept, fleet: { name: fleet } };
+    if (this.isolationOf(spec) === this.isolationOf(next)) next.isolation = isolation;
+    if (next.quota && Object.keys(next.quota).length === 0) delete next.quota;
+    if (isDeepStrictEqual(next.config, config)) next.config = config;
+    else this.#schemas.checkConfig(next.kind, next.config);
+    const { before, after, secrets } = this.#difference(spec, next);
+    const change = changeOf(before, after, secrets);
+    if (!change?.config && !change?.secrets && next.kind === spec.kind) next.config = config;
+    return { next, change };
+  }
+
+  /** Makes a bot what {@link compare} has found. @throws like update. */
+  async bring(next: BotSpec, rights: Rights): Promise<void> {
+    const bot = this.#get(next.id);
+    const isFailed = bot.snapshot.status === 'failed';
+    const isNew = await this.#replace(bot, next, rights, 'many');
+    // It has failed with what it had before.
+    if (isFailed && isNew && next.desired === 'running') await bot.start('many');
+  }
+
+  /** @returns whether the bot runs with something else from now on. */
+  async #replace(bot: Bot, next: BotSpec, rights: Rights, lane: Lane): Promise<boolean> {
+    const { id, spec } = bot;
     const hasMoved = next.isolation !== spec.isolation || next.host_group !== spec.host_group;
-    if (hasMoved && spec.desired === 'running') this.admitHost(next, rights.reach);
+    const isStarted = next.desired === 'running' && spec.desired === 'stopped';
+    if ((hasMoved && spec.desired === 'running') || isStarted) this.admitHost(next, rights.reach);
     const restartNow = hasMoved || JSON.stringify(next.config) !== JSON.stringify(spec.config);
-    if (restartNow) this.#noteStart(id);
+    if (restartNow || isStarted) this.#noteStart(id);
     if (JSON.stringify(next.labels) !== JSON.stringify(spec.labels)) this.#forgetCommands(id);
     this.#joining.add(next);
-    let change: BotChange | null = null;
     try {
-      await bot.update(next, restartNow, (before) => {
-        const secrets = this.#schemas.changedSecrets(spec.kind, before.config, next.config);
-        change = changeOf(this.#partsOf(before), this.#partsOf(next), secrets);
-      });
+      await bot.update(next, restartNow, lane);
     } finally {
       this.#joining.delete(next);
     }
-    return change;
+    return restartNow;
+  }
+
+  #difference(
+    spec: Readonly<BotSpec>,
+    next: BotSpec,
+  ): { before: BotParts; after: BotParts; secrets: string[] } {
+    return {
+      before: this.#partsOf(spec),
+      after: this.#partsOf(next),
+      secrets: this.#schemas.changedSecrets(next.kind, spec.config, next.config),
+    };
   }
 
   /** As `GET /api/bots/{id}/config` shows them. */
   #partsOf(spec: Readonly<BotSpec>): BotParts {
-    const { kind, config, labels, restart, isolation, host_group, quota } = spec;
+    const { kind, labels, restart, isolation, host_group, quota } = spec;
     const { node, node_labels, failover } = spec;
     const placement = { isolation, host_group, quota, node, node_labels, failover };
     return {
-      config: this.#schemas.withoutSecrets(kind, this.#schemas.checkConfig(kind, config)),
+      config: this.#schemas.withoutSecrets(kind, this.#filled(spec)),
       labels: { ...labels },
       restart: { ...restart },
       placement: Object.fromEntries(
         Object.entries(placement).filter(([, value]) => value !== undefined),
       ) as JsonObject,
     };
+  }
+
+  /** With defaults, which are unknown for a configuration that is no longer valid. */
+  #filled({ kind, config }: Readonly<BotSpec>): JsonObject {
+    try {
+      return this.#schemas.checkConfig(kind, config);
+    } catch {
+      return config;
+    }
   }
 
   /** Other callers may see the bot from now on than those who ran its commands. */
@@ -422,7 +487,7 @@ export class BotRegistry {
   config(id: string): Omit<BotConfig, 'config'> & { config: JsonObject } {
     const { spec } = this.#get(id);
     const { kind, config, restart, dedicated, host_group = null, quota = {} } = spec;
-    const { node, node_labels, failover } = spec;
+    const { node, node_labels, failover, fleet } = spec;
     const filled = this.#schemas.checkConfig(kind, config);
     return {
       config: this.#schemas.withoutSecrets(kind, filled),
@@ -435,7 +500,29 @@ export class BotRegistry {
       ...(node !== undefined && { node }),
       ...(node_labels && { node_labels }),
       ...(failover && { failover }),
+      fleet: fleet ? { name: fleet.name, drift: driftOf(spec) } : null,
     };
+  }
+
+  /** A bot as it was configured, in the form in which it is created. @param secret what stands for one. */
+  exported(id: string, secret: (path: string) => Json): JsonObject {
+    const { kind, config, labels, desired, restart, dedicated, quota, ...rest } =
+      this.#get(id).spec;
+    const { isolation, host_group, node, node_labels, failover } = rest;
+    const own = Object.entries(restart).filter(
+      ([name, value]) => value !== this.#defaults[name as keyof RestartPolicy],
+    );
+    const given = {
+      ...{ id, kind },
+      ...{ config: this.#schemas.replaceSecrets(kind, config, secret), labels },
+      ...(desired === 'stopped' && { desired }),
+      restart: Object.fromEntries(own),
+      ...(dedicated && { dedicated }),
+      ...{ isolation, host_group, quota, node, node_labels, failover },
+    };
+    return Object.fromEntries(
+      Object.entries(given).filter(([, value]) => !isNothing(value)),
+    ) as JsonObject;
   }
 
   /**
@@ -634,4 +721,10 @@ export class BotRegistry {
     const labels = this.labelsOf(id);
     return labels !== undefined && hasLabels(labels, wanted);
   }
+}
+
+function isNothing(value: unknown): boolean {
+  return (
+    value === undefined || (typeof value === 'object' && Object.keys(value ?? {}).length === 0)
+  );
 }

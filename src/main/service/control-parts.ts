@@ -7,6 +7,7 @@ import { Access, type AccessFronts, type AccessParts } from '../access/access.js
 import { HostFigures } from '../bots/host-figures.js';
 import type { HostPool } from '../bots/host-pool.js';
 import type { LoopWatch } from '../bots/loop-watch.js';
+import { Fleets } from '../fleet/fleets.js';
 import type { Store } from '../store/store.js';
 import { TokenStore } from '../store/token-store.js';
 import type { HostThread } from '../threads/host-thread.js';
@@ -26,7 +27,7 @@ export interface ControlNeeds
   config: Config;
   store: Store;
   events: ServiceEvents;
-  cluster: NodeOperations & Pick<Cluster, 'bots' | 'tokens'>;
+  cluster: NodeOperations & Pick<Cluster, 'bots' | 'node' | 'tokens'>;
   hosts: HostPool;
   loops: LoopWatch<HostThread>;
   fronts: AccessFronts;
@@ -44,6 +45,7 @@ export function buildControl(needs: ControlNeeds) {
     sharing: cluster.tokens,
     say: (level, scope, message) => events.tell(logItem(level, scope, message)),
   });
+  const fleets = new Fleets({ registry, pressure: access.pressure, node: cluster.node });
   const commands = new ServiceCommands(
     { registry, hosts, drilled: config.drills.enabled ? needs.drilled : null },
     events,
@@ -57,13 +59,11 @@ export function buildControl(needs: ControlNeeds) {
   });
   const controller = createController({
     ...needs,
-    access,
-    commands,
-    hostCommands,
+    ...{ access, commands, fleets, hostCommands },
     tell: (...items) => events.tell(...items),
     figures: new HostFigures(() => hosts.threads(), needs.loops),
     metrics: () =>
       mainMetrics({ ...needs.measured, tokens: access.tokens, kinds: schemas, rules, cluster }),
   });
-  return { access, commands, hostCommands, controller };
+  return { access, commands, fleets, hostCommands, controller };
 }

@@ -17,6 +17,7 @@ import type { KindModules } from '../bots/kind-modules.js';
 import type { KindQuarantine } from '../bots/kind-quarantine.js';
 import type { KindSchemas } from '../bots/kind-schemas.js';
 import type { BotRegistry } from '../bots/registry.js';
+import type { Fleets } from '../fleet/fleets.js';
 import type { Rules } from '../rules/rules.js';
 import type { HostThread } from '../threads/host-thread.js';
 import type { ServiceCommands } from './service-commands.js';
@@ -26,6 +27,7 @@ const STOPPING = 'the service is stopping';
 /** The parts of main that the fronts may call. */
 export interface ControllerParts {
   access: Access;
+  fleets: Fleets;
   registry: BotRegistry;
   commands: ServiceCommands;
   hostCommands: HostCommands;
@@ -46,6 +48,7 @@ export interface ControllerParts {
 
 export function createController({
   access: { tokens, tickets, links, security, pressure },
+  fleets,
   registry,
   commands,
   hostCommands,
@@ -96,6 +99,8 @@ export function createController({
     actOnBots: (input) => bots.actOnMany(input),
     endBots: (input) => bots.actOnMany(input),
     botConfig: (input) => bots.config(input),
+    applyFleet: (input) => fleets.apply(input),
+    exportBots: (input) => fleets.export(input),
     incidents: (input) => bots.incidents(input),
     incidentGroups: (input) => bots.incidentGroups(input),
     rules: ({ rights }) => ({ rules: rules.list(rights) }),

@@ -16,7 +16,8 @@ import type { Config } from '../../shared/contract/config.js';
 import { CONTROL_SCOPE, SERVICE_SCOPE } from '../../shared/contract/scopes.js';
 import type { BroadcasterPeer } from '../../shared/contract/threads.js';
 import { Deferred } from '../../shared/deferred.js';
-import { messageOf, type StartupError } from '../../shared/errors.js';
+import { messageOf, StartupError } from '../../shared/errors.js';
+import type { Fleet } from '../../shared/fleet/read-fleet.js';
 import { maxOpenFiles } from '../../shared/open-files.js';
 import { unlessAborted } from '../../shared/unless-aborted.js';
 import { VERSION } from '../../shared/version.js';
@@ -29,6 +30,7 @@ import { defaultDataDir, openDataDir, removePin, writePin } from '../environment
 import { fitToOpenFiles } from '../environment/open-files.js';
 import { RunRecord } from '../environment/run-record.js';
 import { checkTls } from '../environment/tls-snapshot.js';
+import { KeptFleet, readKeptFleet } from '../fleet/kept-fleet.js';
 import { BotStore } from '../store/bot-store.js';
 import { IncidentStore } from '../store/incident-store.js';
 import { RuleStore } from '../store/rule-store.js';
@@ -68,6 +70,8 @@ interface Opened {
   cores: number;
   dataDir: string;
   store: Store;
+  /** What the fleet file has; null without one. */
+  fleet: Fleet | null;
   clusterOf: (setup: NodeSetup) => Cluster;
 }
 
@@ -82,6 +86,8 @@ export class Service {
   readonly #readers: ReaderParts;
   readonly #bots: BotParts;
   readonly #control: ControlParts;
+  /** Null without a fleet file. */
+  readonly #fleet: KeptFleet | null;
   /** What fronts may call: of this node, or of its cluster. */
   readonly #offered: Controller;
   /** As others see it. */
@@ -99,13 +105,17 @@ export class Service {
    */
   static async open(config: Config, cores: number, stopping: AbortSignal): Promise<Service> {
     checkTls(config.tls);
+    if (config.fleet !== null && isInCluster(config)) {
+      throw new StartupError('fleet: a node of a cluster cannot apply fleet files yet');
+    }
+    const fleet = config.fleet === null ? null : await readKeptFleet(config.fleet);
     const dataDir = await openDataDir(config.data_dir ?? defaultDataDir(process.env));
     const store = await Store.open(join(dataDir, 'store.mdb'), stopping);
     const { config: fitted, warning: misfit } = fitToOpenFiles(config, cores, maxOpenFiles());
     const clusterOf = isInCluster(config)
       ? (await import('../../cluster/control/nats-cluster.js')).natsCluster
       : singleService;
-    return new Service({ config: fitted, misfit, cores, dataDir, store, clusterOf });
+    return new Service({ config: fitted, misfit, cores, dataDir, store, fleet, clusterOf });
   }
 
   private constructor(opened: Opened) {
@@ -165,6 +175,8 @@ export class Service {
     this.#readers = readers;
     this.#bots = bots;
     this.#control = control;
+    this.#fleet =
+      config.fleet === null ? null : new KeptFleet(config.fleet, control.fleets, stream.say);
     this.#offered = cluster.controller(control.controller);
   }
 
@@ -204,6 +216,8 @@ export class Service {
     const first = firstBots(config, registry);
     await registry.show(first.filter(({ id }) => !this.#cluster.bots.identityOf(id)));
     stopping.throwIfAborted();
+    const applyFleet = await this.#fleet?.check(this.#opened.fleet ?? undefined);
+    stopping.throwIfAborted();
     await access.adoptTokens();
     stopping.throwIfAborted();
     const isOff = !config.auth.pin && access.tokens.all().length > 0;
@@ -232,9 +246,31 @@ export class Service {
       fronts.startOthers(service),
     ]);
     this.#cluster.begun();
+    if (applyFleet) await this.#applyAtStart(applyFleet);
     rules.begin();
     stopping.throwIfAborted();
     listening({ port, pin: pin && path ? { value: pin, path } : null, engine, warnings });
+  }
+
+  /** The service runs without it, as a later change of its bots could have kept it from being applied, too. */
+  async #applyAtStart(apply: () => Promise<void>): Promise<void> {
+    const { say } = this.#stream;
+    const { restriction } = this.#record;
+    if (restriction !== null) {
+      say('warn', `the fleet file is not applied: ${restriction}`);
+      return;
+    }
+    await apply().catch((thrown) =>
+      say('error', `the fleet file was not applied: ${messageOf(thrown)}`),
+    );
+  }
+
+  /**
+   * Reads the fleet file again, and checks all of it. @returns what applies it; null without a fleet file.
+   * @throws StartupError, or DroverError while another fleet is being applied. Nothing has changed then.
+   */
+  async reloadFleet(): Promise<(() => Promise<void>) | null> {
+    return (await this.#fleet?.check()) ?? null;
   }
 
   async #startHosts(): Promise<void> {

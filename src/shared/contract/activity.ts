@@ -14,6 +14,7 @@ const TEXTS = {
   'bot.delete': ['deleted', 'delete'],
   'bot.move': ['moved', 'move'],
   'bot.actions': ['acted on bots', 'act on bots'],
+  'fleet.apply': ['applied', 'apply'],
   command: ['ran', 'run'],
   'kind.release': ['released the kind', 'release the kind'],
   'rule.create': ['created the rule', 'create the rule'],
@@ -33,6 +34,12 @@ export const ACTIVITIES = Object.keys(TEXTS) as readonly ActivityName[];
 
 /** `refused`: the actor may not do it. */
 export const OUTCOMES = ['done', 'failed', 'refused'] as const;
+
+/** Words before the target, where it is not what the activity is done to. */
+const BEFORE_TARGET: Partial<Record<ActivityName, string>> = {
+  'bot.move': 'to ',
+  'fleet.apply': 'of the fleet ',
+};
 
 /** What a text is about: fields of an `activity` event. */
 interface Told {
@@ -57,7 +64,7 @@ export function activityText(event: Told, whom: string): string {
   const verb = isDone ? did : `${isForbidden ? 'may' : 'could'} not ${doing}`;
   const command = detail?.command === undefined ? '' : ` ${detail.command}`;
   const on = command !== '' && whom !== '' ? ` on ${whom}` : whom === '' ? '' : ` ${whom}`;
-  const of = target === null ? '' : ` ${activity === 'bot.move' ? `to ${target}` : target}`;
+  const of = target === null ? '' : ` ${BEFORE_TARGET[activity] ?? ''}${target}`;
   const why = error === null ? '' : `: ${error}`;
   return `${actor ?? 'somebody'} ${verb}${command}${on}${of}${why}`;
 }

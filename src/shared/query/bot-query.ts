@@ -19,6 +19,8 @@ export type QueriedBot = Pick<
   | 'labels'
   | 'data'
   | 'node'
+  | 'fleet'
+  | 'drift'
 >;
 
 /** @param now Unix epoch ms, for terms about a time. */
@@ -80,6 +82,10 @@ function fieldTest(term: FieldTerm): BotTest {
       return (bot) => isOneOf(term, bot[field]);
     case 'node':
       return ({ node }) => node !== undefined && isOneOf(term, node);
+    case 'fleet':
+      return ({ fleet }) => fleet !== undefined && isOneOf(term, fleet);
+    case 'drift':
+      return ({ drift = false }) => isOneOf(term, String(drift));
     case 'host':
     case 'restarts':
       return (bot) => isNumber(term, bot[field]);

@@ -44,6 +44,8 @@ export interface Route {
    * (monitors, scrapers, browsers), and those of docs/INTERFACE.md, which forbids none.
    */
   takesAnyQuery?: true;
+  /** Bytes of its body, where that is not http.max_body_bytes. */
+  maxBodyBytes?: number;
   tag: Tag;
   summary: string;
   /** Paragraphs in Markdown; only backticks are supported. */
