@@ -34,25 +34,28 @@ export function expandFleet(
   const fault = (path: Path, what: string, key?: string): void =>
     faults.add(located.offsetOf(path, key), what);
 
-  /** By name, with all that they are based on. Undefined while it is not known, and for a fault. */
+  /** By name, with all that they are based on; undefined for one with a fault, which is told once. */
   const layers = new Map<string, Layer | undefined>();
-  const templateOf = (name: string, from: Path, chain: readonly string[] = []): Layer => {
-    const known = layers.get(name);
-    if (known) return known;
+  const templateOf = (
+    name: string,
+    from: Path,
+    chain: readonly string[] = [],
+  ): Layer | undefined => {
     if (chain.includes(name)) {
       const circle = [...chain.slice(chain.indexOf(name)), name].join(' -> ');
       fault(from, `templates extend each other in a circle: ${circle}`);
-      return {};
+      return undefined;
     }
+    if (layers.has(name)) return layers.get(name);
     if (!Object.hasOwn(templates, name)) {
       const names = Object.keys(templates).join(', ') || 'none';
       fault(from, `no template ${JSON.stringify(name)}; there are: ${names}`);
-      return {};
+      return undefined;
     }
     const { extends: base, ...own } = templates[name] as FleetSettings & { extends?: string };
     const path = ['templates', name, 'extends'];
     const below = base === undefined ? {} : templateOf(base, path, [...chain, name]);
-    const layer = over(below, own as Layer);
+    const layer = below && over(below, own as Layer);
     layers.set(name, layer);
     return layer;
   };
@@ -101,6 +104,7 @@ export function expandFleet(
       continue;
     }
     const base = template === undefined ? {} : templateOf(template, [...path, 'template']);
+    if (!base) continue;
     const kind = own.kind ?? base['kind'];
     if (typeof kind !== 'string') {
       fault(path, 'the bot has no kind: give kind, or a template that has one');

@@ -57,7 +57,7 @@ function addSchemaFaults({ faults, offsetOf, hintAt }: Located): void {
   for (const { text, path, key } of schemaFaults('', validate.errors).faults) {
     const [, type] = /\bmust be .*\b(string|boolean)\b/.exec(text) ?? [];
     const hint = type && hintAt(path, type as 'string' | 'boolean');
-    const what = text.replace(/^\./, '') || 'the file';
+    const what = text.replace(/^\./, '').replace(/^ /, 'the file ');
     faults.add(offsetOf(path, key), hint === undefined ? what : `${what}; ${hint}`);
   }
 }
