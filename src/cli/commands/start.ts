@@ -97,7 +97,7 @@ async function startService(options: StartFlags): Promise<Service | undefined> {
         if (isTls) void service.reloadTls();
         if (config.fleet !== null) void reloadFleet(service);
         if (!isTls && config.fleet === null) {
-          warn('SIGHUP: TLS is off and there is no fleet file, there is nothing to reload');
+          warn('SIGHUP: TLS is off, there is nothing to reload');
         }
       });
     }, stopSignal);
