@@ -260,10 +260,9 @@ describe('docs/FLEET.md', () => {
     reader.write(docBlock('docs/FLEET.md', '# fleet.yaml'));
     reader.write(docBlock('docs/FLEET.md', '# irc.yaml'));
     const { service } = await reader.serve('--no-demo');
-    for (const block of [
-      docBlock('docs/FLEET.md', 'drover apply fleet.yaml --dry-run'),
-      docBlock('docs/FLEET.md', 'drover bots update busy'),
-    ]) {
+    const first = docBlock('docs/FLEET.md', 'drover apply fleet.yaml --dry-run');
+    const drift = docBlock('docs/FLEET.md', 'drover bots update busy');
+    for (const block of [first, drift]) {
       for (const { command, answer } of commandsOf(block)) {
         const age = (text: string): string =>
           text.replace(/ +/g, ' ').replace(/ \d+(\.\d+)?m?s 0 /, ' 1.2s 0 ');

@@ -37,6 +37,7 @@ const BODIES: Record<string, unknown> = {
   'POST /api/bots/actions': { action: 'start', ids: ['mine'] },
   'PATCH /api/bots/{id}': { labels: {} },
   'POST /api/bots/{id}/move': { node: 'h2' },
+  'POST /api/fleet/{name}': { bots: [] },
   'POST /api/tokens': { name: 'another', scopes: ['read'] },
   'POST /api/tokens/link': { name: 'another', scopes: ['read'] },
   'POST /api/rules': RULE,

@@ -1,11 +1,10 @@
 // Pure, but for what `source` reads. From the text of a fleet file to the bots that it describes.
 
-import type { ValidateFunction } from 'ajv';
-import { FleetFile as validateFile } from '#generated/fleet-validator.js';
 import type { CreateBotBody } from '../contract/bots.js';
 import { schemaFaults } from '../contract/explain.js';
 import type { FleetFile } from '../contract/fleet.js';
 import { expandFleet } from './expand.js';
+import { validateFleet } from './fleet-validator.js';
 import { FleetFault, type Located, locate } from './located.js';
 import type { ReferenceSource } from './references.js';
 
@@ -19,8 +18,6 @@ export interface Fleet {
   placeOf(id: string): string;
 }
 
-const validate = validateFile as ValidateFunction<FleetFile>;
-
 /** @param file its name, for messages. @throws FleetFault */
 export async function readFleet(
   text: string,
@@ -33,7 +30,7 @@ export async function readFleet(
   const located = await locate(text, file);
   const { value, faults, placeOf } = located;
   if (value === null) faults.add(0, 'the file is empty: a fleet has name and bots');
-  else if (!validate(value)) addSchemaFaults(located);
+  else if (!validateFleet(value)) addSchemaFaults(located);
   faults.check();
   const expanded = expandFleet(value as unknown as FleetFile, located, source);
   const offsets = new Map<string, number>();
@@ -54,7 +51,7 @@ export async function readFleet(
 }
 
 function addSchemaFaults({ faults, offsetOf, hintAt }: Located): void {
-  for (const { text, path, key } of schemaFaults('', validate.errors).faults) {
+  for (const { text, path, key } of schemaFaults('', validateFleet.errors).faults) {
     const [, type] = /\bmust be .*\b(string|boolean)\b/.exec(text) ?? [];
     const hint = type && hintAt(path, type as 'string' | 'boolean');
     const what = text.replace(/^\./, '').replace(/^ /, 'the file ');

@@ -67,8 +67,11 @@ describe('config/fleet.schema.json', () => {
   );
 
   it('accepts the files of docs/FLEET.md', () => {
-    for (const words of ['# fleet.yaml', '# irc.yaml']) {
-      expect(validate(parse(docBlock('docs/FLEET.md', words))), words).toBe(true);
+    for (const file of [
+      docBlock('docs/FLEET.md', '# fleet.yaml'),
+      docBlock('docs/FLEET.md', '# irc.yaml'),
+    ]) {
+      expect(validate(parse(file)), file).toBe(true);
     }
   });
 
