@@ -48,8 +48,6 @@ export const FIELDS = {
     aliases: ['error'],
     example: 'last_error:timeout',
   },
-  fleet: { type: 'name', of: 'bot', example: 'fleet:web' },
-  drift: { type: 'name', of: 'bot', values: ['true', 'false'], example: 'drift:true' },
   since: {
     type: 'age',
     of: 'bot',
@@ -83,6 +81,9 @@ export const FIELDS = {
   },
   actor: { type: 'name', of: 'line', example: 'actor:Ada' },
   activity: { type: 'name', of: 'line', example: 'activity:bot.restart' },
+  // Last, because what is completed is offered in this order.
+  fleet: { type: 'name', of: 'bot', example: 'fleet:web' },
+  drift: { type: 'name', of: 'bot', values: ['true', 'false'], example: 'drift:true' },
 } as const satisfies Record<string, Field>;
 
 export type FieldName = keyof typeof FIELDS;
