@@ -92,7 +92,7 @@ export async function hostBots(start: HostStart, carrier: HostCarrier): Promise<
   keepForBots(process.env, start.env);
   const fence = start.lease && (await fenceOf(start.lease));
   return await new Promise((resolve, reject) => {
-    const sources = useSources(start.sources);
+    const filesOf = useSources({ kept: start.sources, notes: start.notesFiles });
     const loaded = new Map<string, BotKind>();
     const kinds = new Map<string, BotKind>();
     const streams = new Quota(start.streams, 0);
@@ -172,13 +172,18 @@ export async function hostBots(start: HostStart, carrier: HostCarrier): Promise<
           },
         };
         const info = await runAsBot(code, () =>
-          loadModule(module, loaded, (url) => importKind(url, start.programs, start.env)),
+          loadModule(
+            module,
+            loaded,
+            (url) => importKind(url, start.programs, start.env),
+            (url) => filesOf([url]).imports[url] ?? [url],
+          ),
         );
         const kind = loaded.get(module);
         if (kind) noteKindCode(kind, code);
         return info;
       },
-      sources,
+      readFiles: ({ modules }) => filesOf(modules),
       use({ modules }) {
         for (const module of modules) {
           const kind = loaded.get(module);

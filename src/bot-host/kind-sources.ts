@@ -1,56 +1,44 @@
-// Runs in a bot host thread. Owns the hook that gives all hosts of a service the same code: a file of a kind is read once, by the
-// first host. Without it, a host that starts later would run a version that was saved meanwhile, beside the old one.
+// Runs in a bot host thread. Owns the hooks through which the host loads the files of its kinds: as they were kept for their version,
+// although other ones have been saved since, and with notes of what each kind consists of.
 
 import * as nodeModule from 'node:module';
-import type { KeptSource } from '../shared/contract/host-messages.js';
-import { CODE_DIR } from '../shared/package-paths.js';
+import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
+import type { KeptSource, ReadFiles } from '../shared/contract/host-messages.js';
+import { type FileHooks, FileNotes, fileHooks, type Note } from './kind-files.js';
 
-/** The part of `module.registerHooks` that is used. It is new in Node 22.15. */
-interface LoadResult {
-  format?: string | null | undefined;
-  source?: string | ArrayBuffer | NodeJS.TypedArray | null | undefined;
-  shortCircuit?: boolean | undefined;
-}
-type LoadHook = (
-  url: string,
-  context: object,
-  next: (url: string, context: object) => LoadResult,
-) => LoadResult;
-type RegisterHooks = (hooks: { load: LoadHook }) => void;
-
-const IS_TEXT = /^(?:module|commonjs|json)(?:-typescript)?$/;
-
-const registerHooks = Reflect.get(nodeModule, 'registerHooks') as RegisterHooks | undefined;
-
-/**
- * Loads these files as they were kept, and others from disk.
- * @returns the files that were loaded from disk since then. They are always none where Node has no such hooks.
- */
-export function useSources(kept: readonly KeptSource[]): () => KeptSource[] {
-  const found: KeptSource[] = [];
-  const byUrl = new Map(kept.map((source) => [source.url, source]));
-  registerHooks?.({
-    load(url, context, next) {
-      const known = byUrl.get(url);
-      if (known) return { format: known.format, source: known.text, shortCircuit: true };
-      const loaded = next(url, context);
-      const { format, source } = loaded;
-      if (isOfKind(url) && format && IS_TEXT.test(format) && source) {
-        found.push({ url, format, text: textOf(source) });
-      }
-      return loaded;
-    },
-  });
-  return () => found;
+/** The parts of node:module that not every version has: `registerHooks` is new in Node 22.15. */
+interface Loader {
+  registerHooks?: (hooks: FileHooks) => void;
+  register: (url: URL, options: object) => void;
 }
 
-/** Leaves out packages: they change with an installation, which a running service does not survive anyway. */
-function isOfKind(url: string): boolean {
-  return (
-    url.startsWith('file:') && !url.includes('/node_modules/') && !url.startsWith(CODE_DIR.href)
-  );
+const { registerHooks, register } = nodeModule as unknown as Loader;
+
+/** How the files of a host's kinds are loaded. */
+export interface SourceUse {
+  /** Files that are not read again. */
+  kept: readonly KeptSource[];
+  /** Whether what else is loaded is noted. */
+  notes: boolean;
 }
 
-function textOf(source: string | ArrayBuffer | NodeJS.TypedArray): string {
-  return typeof source === 'string' ? source : new TextDecoder().decode(source);
+/** @returns what these modules, which are loaded, consist of; nothing when that is not noted. */
+export function useSources({ kept, notes }: SourceUse): (modules: readonly string[]) => ReadFiles {
+  const noted = new FileNotes(kept);
+  if (registerHooks) {
+    registerHooks(fileHooks(kept, (note) => noted.add(note)));
+    return (modules) => noted.of(modules);
+  }
+  // There hooks run in a thread of their own, which costs 20 ms and 8 MB.
+  if (!notes && kept.length === 0) return () => noted.of([]);
+  const { port1, port2 } = new MessageChannel();
+  const data = { kept, port: port2 };
+  register(new URL('./kind-hooks.js', import.meta.url), { data, transferList: [port2] });
+  return (modules) => {
+    for (;;) {
+      const next = receiveMessageOnPort(port1) as { message: Note } | undefined;
+      if (!next) return noted.of(modules);
+      noted.add(next.message);
+    }
+  };
 }

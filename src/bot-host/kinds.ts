@@ -8,18 +8,21 @@ import { explainLoadError } from './load-error.js';
 
 /**
  * Loads a kind from a module URL.
- * @param loaded gets the kind, by its module. @param importModule makes its exports. @returns its description, or why it does not load, in one line.
+ * @param loaded gets the kind, by its module. @param importModule makes its exports.
+ * @param filesOf the files that were read for a module. @returns its description, or why it does not load, in one line.
  */
 export async function loadModule(
   module: string,
   loaded: Map<string, BotKind>,
   importModule: (module: string) => Promise<object> = (url) => import(url),
+  filesOf: (module: string) => readonly string[] = (url) => [url],
 ): Promise<LoadedKinds> {
   let exports: Record<string, unknown>;
   try {
     exports = (await importModule(module)) as Record<string, unknown>;
   } catch (thrown) {
-    return { kinds: [], failed: [{ module, error: await explainLoadError(thrown, module) }] };
+    const error = await explainLoadError(thrown, module, filesOf(module));
+    return { kinds: [], failed: [{ module, error }] };
   }
   try {
     const { default: kind } = exports;

@@ -18,8 +18,18 @@ const PLACE = /^(\S+):(\d+)\n.*\n( *)\^*\n/m;
 const IS_COMMONJS = /import statement outside a module|Unexpected token 'export'/;
 const NO_PACKAGE = /^Cannot find (?:package 'drover'|module 'drover\/)/;
 
-/** Why the module with this URL could not be imported, in one line. */
-export async function explainLoadError(thrown: unknown, module: string): Promise<string> {
+/** Files whose syntax is checked: those that a module imports are usually right. */
+const MAX_CHECKED = 16;
+
+/**
+ * Why the module with this URL could not be imported, in one line.
+ * @param files the URLs of the files that were read for it, as far as is known.
+ */
+export async function explainLoadError(
+  thrown: unknown,
+  module: string,
+  files: readonly string[] = [module],
+): Promise<string> {
   const message = messageOf(thrown);
   if (NO_PACKAGE.test(message)) {
     const folder = path.dirname(fileURLToPath(module));
@@ -29,7 +39,7 @@ export async function explainLoadError(thrown: unknown, module: string): Promise
     const mistake = locationOfMistake(thrown);
     return mistake === undefined ? message : `${message} (${mistake})`;
   }
-  const place = placeIn(String(thrown.stack)) ?? placeIn(await checkSyntax(module));
+  const place = placeIn(String(thrown.stack)) ?? (await placeAmong(files));
   const where = place === undefined ? message : `${message} (${place})`;
   if (!IS_COMMONJS.test(message)) return where;
   return `${where}: its package.json says that .js files are CommonJS; name the file .mjs, or set "type": "module" there`;
@@ -41,6 +51,15 @@ function placeIn(text: string): string | undefined {
   if (line === undefined) return undefined;
   const shown = file.startsWith('file:') ? fileURLToPath(file) : file;
   return `${shown}:${line}:${indent.length + 1}`;
+}
+
+async function placeAmong(files: readonly string[]): Promise<string | undefined> {
+  for (const file of files.slice(0, MAX_CHECKED)) {
+    if (file.includes('/node_modules/')) continue;
+    const place = placeIn(await checkSyntax(file));
+    if (place !== undefined) return place;
+  }
+  return undefined;
 }
 
 /** Node's message about the file, because the error of an import() does not have the place. Never rejects. */

@@ -19,6 +19,7 @@ function blank(id: string): BotSnapshot {
     usage: null,
     over_quota: [],
     next_try: null,
+    version: null,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { InvokeOutcome } from '../shared/contract/api.js';
-import type { Incident, KindList, KindReleased } from '../shared/contract/bots.js';
+import type { Incident, KindList, KindReleased, ReloadedKinds } from '../shared/contract/bots.js';
 import type { FleetBody, FleetExport, FleetPlan } from '../shared/contract/fleet.js';
 import type { HostList } from '../shared/contract/hosts.js';
 import type { IncidentGroups } from '../shared/contract/incident-groups.js';
@@ -140,6 +140,14 @@ export class DroverClient {
   /** `GET /api/kinds`. */
   async kinds(options?: CallOptions): Promise<KindList> {
     return this.#http.json('GET /api/kinds', [], { ...options, shape: KINDS });
+  }
+
+  /** `POST /api/kinds/{kind}/reload`, or without a kind `POST /api/kinds/reload`: bots start with what is on the disk from now on. */
+  async reloadKinds(kind?: string, options?: CallOptions): Promise<ReloadedKinds> {
+    const shape = { kinds: ['object'] } as const;
+    return kind === undefined
+      ? this.#http.json('POST /api/kinds/reload', [], { ...options, shape })
+      : this.#http.json('POST /api/kinds/{kind}/reload', [kind], { ...options, shape });
   }
 
   /** `POST /api/kinds/{kind}/release`: ends the quarantine of a kind. @returns how many bots start again, and the nodes of a cluster that did not answer. */

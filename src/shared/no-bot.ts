@@ -5,6 +5,11 @@ export function noBot(id: string): DroverError {
   return new DroverError('not_found', `no bot ${JSON.stringify(id)}`);
 }
 
+/** The error for an unknown kind. */
+export function noKind(kind: string): DroverError {
+  return new DroverError('not_found', `no bot kind ${JSON.stringify(kind)}`);
+}
+
 /** Whether the error says that there is no such bot, not that the bot has no such command. */
 export function isNoBot(thrown: unknown, id: string): boolean {
   const { code, message } = noBot(id);

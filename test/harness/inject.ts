@@ -19,6 +19,7 @@ import type { PressureSources } from '../../src/main/access/pressure-gauge.js';
 import { findKinds, programOptions, SHIPPED } from '../../src/main/bots/kind-modules.js';
 import { KindQuarantine } from '../../src/main/bots/kind-quarantine.js';
 import { KindSchemas } from '../../src/main/bots/kind-schemas.js';
+import { KindVersions } from '../../src/main/bots/kind-versions.js';
 import { LoopWatch } from '../../src/main/bots/loop-watch.js';
 import type { BotRegistry } from '../../src/main/bots/registry.js';
 import { Rules } from '../../src/main/rules/rules.js';
@@ -129,6 +130,7 @@ export class InjectedService implements ServiceApi {
   readonly #access: Access;
   readonly #streams: Quota<'perToken' | 'perAddress'>;
   readonly #host: InjectedHost;
+  readonly #versions = new KindVersions();
   #createFront: (front: number) => InjectedFront = () => {
     throw new Error('the fronts come last');
   };
@@ -159,6 +161,7 @@ export class InjectedService implements ServiceApi {
       schemas: this.#schemas,
       events: this.#events,
       hosts: this.#host.pool,
+      versions: this.#versions,
       kinds: this.#kindQuarantine,
       cluster: { bots: NO_OTHER_BOTS, botStore: new BotStore(store) },
       restarted: () => {},
@@ -312,7 +315,8 @@ export class InjectedService implements ServiceApi {
       quarantine: this.#kindQuarantine,
       rules: this.#rules,
       cluster: { ...cluster, node: null, bots: NO_OTHER_BOTS, tokens: NO_TOKEN_SHARING },
-      hasChanged: () => false,
+      versions: this.#versions,
+      reload: { reload: () => Promise.reject(new Error('not injected')) },
       service: this,
       warn: (message) => this.warnings.push(message),
       fronts: {

@@ -111,6 +111,7 @@ export class PipedHost {
       commandTimeoutMs: 1000,
       programs: {},
       sources: [],
+      notesFiles: false,
       lease: null,
       notesResources: false,
     };

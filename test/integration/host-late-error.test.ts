@@ -4,6 +4,7 @@ import type { Worker } from 'node:worker_threads';
 import { expect, it, vi } from 'vitest';
 import { createLags } from '../../src/shared/memory/loop-lag.js';
 import { createQuota } from '../../src/shared/memory/quota.js';
+import { setOf } from '../harness/kind-sets.js';
 
 // The built module: the entry of its thread is built as well.
 const { HostThread } = (await import(
@@ -22,8 +23,8 @@ it('a late error of the thread is reported', async () => {
     streams: createQuota({ total: 1, perToken: 1, perAddress: 1 }, 1),
     lagOf: () => ({ buffer: createLags(1), block: 0 }),
   };
-  const sink = { peer: { tell() {} } } as unknown as ConstructorParameters<typeof HostThread>[2];
-  const host = new HostThread(0, options, sink, {
+  const sink = { peer: { tell() {} } } as unknown as ConstructorParameters<typeof HostThread>[3];
+  const host = new HostThread(0, options, setOf(), sink, {
     awake() {},
     exited() {},
     lateError() {},

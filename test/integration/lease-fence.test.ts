@@ -8,6 +8,7 @@ import { ANY_PERMIT } from '../../src/shared/contract/command-messages.js';
 import { createLease, LeaseDeadline } from '../../src/shared/memory/lease-deadline.js';
 import { createLags } from '../../src/shared/memory/loop-lag.js';
 import { createQuota } from '../../src/shared/memory/quota.js';
+import { setOf } from '../harness/kind-sets.js';
 
 // The built modules: the entries of their threads are built as well.
 const built = async <T>(path: string): Promise<T> =>
@@ -60,7 +61,7 @@ async function open(startLink: typeof startThreadLink): Promise<void> {
     lagOf: () => ({ buffer: createLags(1), block: 0 }),
     lease,
   };
-  const sink = { peer: { tell() {} } } as unknown as ConstructorParameters<typeof HostThread>[2];
+  const sink = { peer: { tell() {} } } as unknown as ConstructorParameters<typeof HostThread>[3];
   const ignored = () => {};
   const events = {
     awake: ignored,
@@ -72,8 +73,8 @@ async function open(startLink: typeof startThreadLink): Promise<void> {
     kindFailed: ignored,
     failed: ignored,
   };
-  host = new HostThread(0, options, sink, events, startLink);
-  await host.open([MODULE], false);
+  host = new HostThread(0, options, setOf(MODULE), sink, events, startLink);
+  await host.open(false);
   commands = new HostCommands({
     connect: () => host.connectFront(),
     failed: ignored,

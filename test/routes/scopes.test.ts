@@ -76,7 +76,8 @@ async function ask(
   id = 'mine',
   body = BODIES[route.name],
 ): Promise<Pick<Answer, 'status' | 'json' | 'headers'>> {
-  const path = route.path.replace('{id}', id).replace('{name}', 'web') + (QUERIES[route.name] ?? '');
+  const path =
+    route.path.replace('{id}', id).replace('{name}', 'web') + (QUERIES[route.name] ?? '');
   if (route.path !== '/events') return call(service, route.method, path, { token, body });
   const headers: Record<string, string> =
     token === null ? {} : { authorization: `Bearer ${token}` };

@@ -436,6 +436,7 @@ export const en = {
   'field.label': 'Label of the bot',
   'field.node': 'Node of the cluster',
   'field.host': 'Bot host that runs the bot',
+  'field.version': 'Version of its kind that the bot runs',
   'field.restarts': 'How often the bot was restarted',
   'field.last_error': 'Text in the last error of the bot',
   'field.fleet': 'Fleet that the bot belongs to',

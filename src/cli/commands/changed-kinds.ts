@@ -4,7 +4,7 @@ import type { Connection } from '../connection/connection.js';
 import { complain } from '../terminal/action.js';
 
 export function complainOfChange(kind: string): void {
-  complain(`the file of ${kind} has changed: restart the service to run the new version`);
+  complain(`files of ${kind} have changed: drover kinds reload ${kind} makes bots start with them`);
 }
 
 /** Names each kind of these bots that has changed: they run the version that the service read at its start. */

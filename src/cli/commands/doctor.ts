@@ -226,7 +226,7 @@ function readCommandLine(pid: number): string {
 async function kinds(config: Config): Promise<Found> {
   const { tryKinds } = await import('../../main/bots/kind-trial.js');
   const found = findKinds(config.kinds, programOptions(config));
-  const loaded = await tryKinds(config, found.modules, found.programs);
+  const loaded = await tryKinds(config, found);
   const names = loaded.kinds.map(({ kind }) => kind).join(', ');
   const failed = allFailed(found, loaded.failed).filter(({ helper }) => !helper);
   if (failed.length === 0) return ok(names);

@@ -1,7 +1,7 @@
 // `drover kinds`: the kinds that a service has.
 
 import type { Command } from 'commander';
-import type { KindList } from '../../client/index.js';
+import type { KindList, ReloadedKind } from '../../client/index.js';
 import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
 import { EXIT } from '../exit-codes.js';
 import { CliError } from '../failure.js';
@@ -12,13 +12,13 @@ import { addGroup, addHelp } from './help.js';
 import { addKindNew } from './kind-new.js';
 import { addKindTest } from './kind-test.js';
 
-const HEAD = ['KIND', 'COMMANDS', 'DESCRIPTION'];
+const HEAD = ['KIND', 'VERSION', 'BOTS', 'COMMANDS', 'DESCRIPTION'];
 
 export function addKinds(program: Command): void {
   const kinds = addGroup(
     program,
     'kinds',
-    'list, show, test and create kinds of bots, and release them from quarantine',
+    'list, show, test and create kinds of bots, reload them, and release them from quarantine',
   );
   withConnection(
     kinds
@@ -33,6 +33,14 @@ export function addKinds(program: Command): void {
       .description('print the schemas of a kind and its commands as JSON')
       .argument('<kind>'),
   ).action(action(showKind));
+  withConnection(
+    kinds
+      .command('reload')
+      .description('read a kind again, or all and new ones; bots start with it from then on')
+      .argument('[kind]'),
+  )
+    .option('--json', 'print what has changed as JSON')
+    .action(action(reloadKinds));
   withConnection(
     kinds
       .command('release')
@@ -52,11 +60,13 @@ async function listKinds(options: ConnectionOptions & { json?: true }): Promise<
     await printJson(loaded);
     return;
   }
-  const rows = loaded.kinds.map(({ kind, description, commands }) => [
-    kind,
-    Object.keys(commands).join(','),
-    description,
-  ]);
+  // A line for each version, the current one first.
+  const rows = loaded.kinds.flatMap(({ kind, description, commands, versions }) =>
+    versions.map(({ version, is_current, bots }) => [
+      ...[is_current ? kind : '', version, String(bots)],
+      ...(is_current ? [Object.keys(commands).join(','), description] : ['', '']),
+    ]),
+  );
   await print(table(HEAD, rows));
   for (const { kind, quarantine, changed } of loaded.kinds) {
     if (changed) complainOfChange(kind);
@@ -80,6 +90,43 @@ async function showKind(name: string, options: ConnectionOptions): Promise<undef
   }
   const known = kinds.map(({ kind }) => kind).join(', ');
   throw new CliError(EXIT.not_found, `no kind ${JSON.stringify(name)}; there are: ${known}`);
+}
+
+async function reloadKinds(
+  kind: string | undefined,
+  options: ConnectionOptions & { json?: true },
+): Promise<number> {
+  const { client, call } = connect(options);
+  const reloaded = await client.reloadKinds(kind, call());
+  const { kinds, failed, nodes = {} } = reloaded;
+  if (options.json) await printJson(reloaded);
+  else {
+    for (const line of kinds.flatMap(reloadLines)) await printLine(line);
+    if (kinds.length === 0) await printLine('there are no kinds but those that ship with Drover');
+  }
+  for (const { module, error, helper } of failed) {
+    if (!helper) complain(`${module} does not load: ${error}`);
+  }
+  const errors = Object.entries(nodes).flatMap(([node, { error }]) =>
+    error ? [{ node, error }] : [],
+  );
+  for (const { node, error } of errors) complain(`on node ${node}: ${error}`);
+  return errors.length === 0 ? EXIT.ok : EXIT.failed;
+}
+
+function reloadLines({ kind, version, before, released, bots, ...parts }: ReloadedKind): string[] {
+  if (version === before) return [`${kind} is unchanged (version ${version})`];
+  const now =
+    before === null ? `${kind} is new, version ${version}` : `${kind}: ${before} -> ${version}`;
+  const changes = (['files', 'config', 'commands'] as const).flatMap((part) => {
+    const { added, removed, changed } = parts[part];
+    const signs = [...added.map((one) => `+${one}`), ...removed.map((one) => `-${one}`)];
+    const all = [...signs, ...changed.map((one) => `~${one}`)];
+    return all.length === 0 || before === null ? [] : [`  ${part}: ${all.join(' ')}`];
+  });
+  const older = bots === 0 ? [] : [`  bots with another version: ${bots}`];
+  const started = released === 0 ? [] : [`  bots that start again: ${released}`];
+  return [now, ...changes, ...older, ...started];
 }
 
 async function releaseKind(

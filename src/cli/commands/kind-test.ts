@@ -141,9 +141,10 @@ class KindTest {
     // Not imported above: other commands do not need it.
     const { KindTrial } = await import('../../main/bots/kind-trial.js');
     const output = this.#output;
-    const trial = new KindTrial(serviceConfig, (item) => this.#take(item));
+    const set = { modules: [module] };
+    const trial = new KindTrial(serviceConfig, set, (item) => this.#take(item));
     try {
-      const kind = await this.#load(trial, module);
+      const kind = await this.#load(trial);
       if (kind === undefined) return;
       output.report.kind = kind;
       await trial.start(kind, config);
@@ -168,8 +169,8 @@ class KindTest {
   }
 
   /** @returns the name of the kind; undefined when it does not load. */
-  async #load(trial: KindTrial, module: string): Promise<string | undefined> {
-    const { kinds, failed } = await trial.load([module]);
+  async #load(trial: KindTrial): Promise<string | undefined> {
+    const { kinds, failed } = await trial.load();
     for (const { error } of failed) this.#output.fail(`it does not load: ${error}`, EXIT.failed);
     return kinds[0]?.kind;
   }

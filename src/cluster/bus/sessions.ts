@@ -10,7 +10,14 @@ interface Known {
 }
 
 /** Of the snapshot of a bot that does not run. */
-const AT_REST = { started_at_ms: null, host: null, usage: null, over_quota: [], next_try: null };
+const AT_REST = {
+  started_at_ms: null,
+  host: null,
+  usage: null,
+  over_quota: [],
+  next_try: null,
+  version: null,
+};
 
 export class Sessions {
   readonly #bots = new Map<string, Known>();

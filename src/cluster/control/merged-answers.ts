@@ -1,6 +1,12 @@
 // Pure. Makes one answer of those of several nodes; the first is that of the node that was asked.
 
-import type { Incident, KindList, KindReleased } from '../../shared/contract/bots.js';
+import type {
+  Incident,
+  KindList,
+  KindReleased,
+  ListedVersion,
+  ReloadedKinds,
+} from '../../shared/contract/bots.js';
 import type { HostList } from '../../shared/contract/hosts.js';
 import {
   type GroupQuery,
@@ -103,13 +109,40 @@ export function mergeKinds(answers: Answers<KindList>): KindList {
     const known = kinds.get(info.kind);
     if (known) {
       const quarantine = known.quarantine ?? info.quarantine;
-      kinds.set(info.kind, { ...known, quarantine, changed: known.changed || info.changed });
+      const changed = known.changed || info.changed;
+      const versions = mergeVersions([...known.versions, ...info.versions]);
+      kinds.set(info.kind, { ...known, quarantine, changed, versions });
     } else kinds.set(info.kind, info);
   }
   const failed = new Map(
     lists.flatMap((list) => list.failed).map((one) => [`${one.module}\0${one.error}`, one]),
   );
   return { kinds: [...kinds.values()], failed: [...failed.values()] };
+}
+
+function mergeVersions(all: readonly ListedVersion[]): ListedVersion[] {
+  const versions = new Map<string, ListedVersion>();
+  for (const one of all) {
+    const { bots = 0, is_current = false } = versions.get(one.version) ?? {};
+    const merged = { bots: bots + one.bots, is_current: is_current || one.is_current };
+    versions.set(one.version, { ...one, ...merged });
+  }
+  return [...versions.values()].sort((a, b) => Number(b.is_current) - Number(a.is_current));
+}
+
+/** @param nodes the others, in the order of their answers. @throws DroverError when this node has changed nothing. */
+export function mergeReloaded(
+  [own, ...others]: Answers<ReloadedKinds>,
+  nodes: readonly string[],
+): ReloadedKinds {
+  if (own?.status !== 'fulfilled') throw own?.reason;
+  const of = nodes.map((node, at): [string, NonNullable<ReloadedKinds['nodes']>[string]] => {
+    const answer = others[at];
+    if (answer?.status !== 'fulfilled') return [node, { error: messageOf(answer?.reason) }];
+    const versions = answer.value.kinds.map(({ kind, version }) => [kind, version]);
+    return [node, { versions: Object.fromEntries(versions) }];
+  });
+  return { ...own.value, nodes: Object.fromEntries(of) };
 }
 
 /** @param nodes those that were asked, in the order of the answers. @throws DroverError when no node has released it. */

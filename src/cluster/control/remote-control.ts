@@ -23,6 +23,7 @@ import {
   mergeIncidentGroups,
   mergeIncidents,
   mergeKinds,
+  mergeReloaded,
   sumReleased,
 } from './merged-answers.js';
 import type { CallsToMembers } from './node-calls.js';
@@ -207,7 +208,7 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
 
   /** Asks this node and all others. @returns their answers, and why others have none. */
   const ofAll = async <
-    K extends 'incidents' | 'incidentGroups' | 'kinds' | 'releaseKind' | 'hosts',
+    K extends 'incidents' | 'incidentGroups' | 'kinds' | 'releaseKind' | 'reloadKinds' | 'hosts',
   >(
     method: K,
     input: Input<K>,
@@ -317,6 +318,10 @@ export function clusterController(local: Controller, parts: RemoteParts): Contro
     async releaseKind(input) {
       const nodes = others.others();
       return sumReleased(await ofAll('releaseKind', input, nodes), [self, ...nodes]);
+    },
+    async reloadKinds(input) {
+      const nodes = others.others();
+      return mergeReloaded(await ofAll('reloadKinds', input, nodes, CHANGE_MS), nodes);
     },
   };
 }

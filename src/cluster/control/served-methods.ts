@@ -60,8 +60,9 @@ export function servedMethods(
     incidentGroups: async (input: Input<'incidentGroups'>) =>
       groupsOfNode(self, await plain(local.incidentGroups(input))),
     hosts: async (input: Input<'hosts'>) => hostsOfNode(self, await plain(local.hosts(input))),
-    kinds: (input: null) => local.kinds(input),
+    kinds: (input: Input<'kinds'>) => local.kinds(input),
     releaseKind: (input: Input<'releaseKind'>) => local.releaseKind(input),
+    reloadKinds: (input: Input<'reloadKinds'>) => local.reloadKinds(input),
   };
 }
 

@@ -10,6 +10,7 @@ import type { BotSnapshot } from '../../shared/contract/events.js';
 import type { JsonObject } from '../../shared/contract/json.js';
 import type { GuardedRoute } from '../../shared/contract/routes/table.js';
 import type { Rights } from '../../shared/contract/tokens.js';
+import { noKind } from '../../shared/no-bot.js';
 import { botTest } from '../../shared/query/bot-query.js';
 import { selectionOf } from '../../shared/query/selection.js';
 import { type Authenticator, type Caller, rightsOf } from '../access/auth.js';
@@ -37,7 +38,7 @@ type BotRoutes = Exclude<
     GuardedRoute,
     | `${string} /api/bots${string}`
     | `${string} /api/${'hosts' | 'kinds' | 'pressure'}`
-    | 'POST /api/kinds/{kind}/release'
+    | `${string} /api/kinds/${string}`
     | 'POST /invoke'
   >,
   // These routes are in history-routes.ts and incident-routes.ts.
@@ -159,8 +160,23 @@ export function botRoutes(parts: BotRoutesParts): CallerHandlers<BotRoutes> {
       const config = await control.call('botConfig', { id, rights: rightsOf(caller) });
       exchange.respond(jsonResponse(JSON.stringify(config)));
     },
-    async 'GET /api/kinds'(exchange) {
-      exchange.respond(jsonResponse(JSON.stringify(await control.call('kinds', null))));
+    async 'GET /api/kinds'(exchange, caller) {
+      const list = await control.call('kinds', { rights: rightsOf(caller) });
+      exchange.respond(jsonResponse(JSON.stringify(list)));
+    },
+    async 'GET /api/kinds/{kind}'(exchange, caller, { path: [kind] }) {
+      const { kinds } = await control.call('kinds', { rights: rightsOf(caller) });
+      const found = kinds.find((one) => one.kind === kind);
+      if (!found) throw noKind(kind);
+      exchange.respond(jsonResponse(JSON.stringify(found)));
+    },
+    async 'POST /api/kinds/reload'(exchange, caller) {
+      const output = await control.call('reloadKinds', { kind: null, rights: rightsOf(caller) });
+      exchange.respond(jsonResponse(JSON.stringify(output)));
+    },
+    async 'POST /api/kinds/{kind}/reload'(exchange, caller, { path: [kind] }) {
+      const output = await control.call('reloadKinds', { kind, rights: rightsOf(caller) });
+      exchange.respond(jsonResponse(JSON.stringify(output)));
     },
     async 'POST /api/kinds/{kind}/release'(exchange, caller, { path: [kind] }) {
       const output = await control.call('releaseKind', { kind, rights: rightsOf(caller) });

@@ -173,8 +173,24 @@ export class BotAccess {
   }
 
   releaseKind({ kind, rights }: Input<'releaseKind'>): Output<'releaseKind'> {
-    if (rights.reach !== null) throw beyond(rights.reach);
+    this.expectUnlimited(rights);
     return { started: this.#registry.releaseKind(kind), missing: [] };
+  }
+
+  /** How many bots that the caller reaches run each version of the kind, by version. */
+  runningVersions(kind: string, rights: Rights): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const id of this.#registry.idsOfKind(kind)) {
+      const version = this.#registry.versionOf(id);
+      if (version === null || !this.#reached(id, rights)) continue;
+      counts.set(version, (counts.get(version) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  /** @throws DroverError `forbidden` for a caller that is limited to some bots. */
+  expectUnlimited({ reach }: Rights): void {
+    if (reach !== null) throw beyond(reach);
   }
 
   /** @returns an error for each bot that the caller does not reach, or that does not run. */

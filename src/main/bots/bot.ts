@@ -35,6 +35,8 @@ export interface BotDependencies {
   events: ServiceEvents;
   /** The bot's own configuration with defaults filled in. Throws when it is no longer valid. */
   configFor(spec: BotSpec): JsonObject;
+  /** The version of its kind with which it is started. */
+  versionFor(spec: BotSpec): string;
   /** Stores the spec; it is on disk when this resolves. */
   save(spec: BotSpec): Promise<void>;
   /** Whether the bot's host is a thread or a process. */
@@ -73,7 +75,14 @@ const LATE_MS = 250;
 /** A bot that waits less for its turn to start says nothing about it, in ms. */
 const SHORT_WAIT_MS = 1000;
 /** Fields of the snapshot of a bot that does not run. */
-const AT_REST = { started_at_ms: null, host: null, usage: null, over_quota: [], next_try: null };
+const AT_REST = {
+  started_at_ms: null,
+  host: null,
+  usage: null,
+  over_quota: [],
+  next_try: null,
+  version: null,
+};
 /** The status of a state where the two have different names. */
 const SHOWN: Partial<Record<BotState, string>> = { queued: 'starting', held: 'failed' };
 /** Number of the last run of any bot. */
@@ -101,6 +110,8 @@ export class Bot {
   /** The permit that commands of label-limited tokens carry. Each change of the labels makes a new one. */
   #permit: number;
   #startedAt = 0;
+  /** The version of its kind in its last run. */
+  #version = '';
   /** A run of the bot did not stop, or took its host down. From then on the bot has its own host. */
   #isIsolated = false;
   #timer: NodeJS.Timeout | undefined;
@@ -140,6 +151,11 @@ export class Bot {
 
   get host(): HostThread | undefined {
     return this.#host;
+  }
+
+  /** The version of its kind that it runs; null while it has no host. */
+  get version(): string | null {
+    return this.#host ? this.#version : null;
   }
 
   /** Stores a new bot and starts it if wanted. @param failed is called when it cannot be stored. */
@@ -594,7 +610,10 @@ export class Bot {
       const { dedicated } = this.#spec;
       const isSuspect = this.#isIsolated && group === undefined;
       const isolation = this.#dependencies.isolationOf(this.#spec);
-      const host = await hosts.place({ id, kind, dedicated, isSuspect, isolation, group });
+      const version = this.#dependencies.versionFor(this.#spec);
+      this.#version = version;
+      const wanted = { id, kind, version, dedicated, isSuspect, isolation, group };
+      const host = await hosts.place(wanted);
       await this.#send({ type: 'placed', host });
       await this.#send({ type: 'announced', run, config });
     } catch (thrown) {
@@ -694,6 +713,7 @@ export class Bot {
       ...AT_REST,
       started_at_ms: this.#startedAt,
       host: this.#host?.number ?? null,
+      version: this.version,
     });
   }
 

@@ -174,7 +174,7 @@ function causeOf(error: Error, host: Pick<HostThread, 'kinds'>): Cause {
 /** The kind whose module the stack names first. CommonJS modules are there as paths, the others as URLs. */
 function kindIn(stack: string, { kinds }: Pick<HostThread, 'kinds'>): string | null {
   let [first, found]: [number, string | null] = [Number.POSITIVE_INFINITY, null];
-  for (const [kind, module] of kinds) {
+  for (const [kind, { module }] of kinds) {
     // A program of the configuration has no file.
     if (!module.startsWith('file:')) continue;
     for (const name of [module, fileURLToPath(module)]) {

@@ -13,6 +13,8 @@ import type { Group, Quarantine } from './quarantine.js';
 export interface Wanted {
   id: string;
   kind: string;
+  /** Of the kind: see KindVersions. */
+  version: string;
   /** The bot shares its host with no other. */
   dedicated: boolean;
   /** The bot shares its host with no other because it broke one. */
@@ -23,23 +25,33 @@ export interface Wanted {
   group?: string | undefined;
 }
 
+/** The code that a bot runs. */
+type Code = Pick<Wanted, 'kind' | 'version'>;
+
 /** The part of the pool that placement uses. */
 export interface PlacementPool {
   /** All hosts whose threads exist. */
   hosts(): Iterable<HostThread>;
   /** Starts a shared host, and tries until it has. */
   share(number: number): void;
-  /** Starts a host that is reserved for some bots, with one kind, or with all. @throws NoPlace */
-  start(number: number, kind: string | null, isolation: Isolation): Promise<HostThread>;
+  /**
+   * Starts a host that is reserved for some bots. @param isAlone whether it loads this code only, or with it the current versions of
+   * all other kinds. @throws NoPlace
+   */
+  start(number: number, code: Code, isAlone: boolean, isolation: Isolation): Promise<HostThread>;
   /** A bot has left the host. */
   leave(host: HostThread): void;
 }
 
-/**
- * Hosts for quarantined bots, and for bots of kinds that no shared host has. At the limit further quarantined bots stay on
- * shared hosts, and bots of further such kinds wait.
- */
+/** Hosts for quarantined bots. At the limit further ones stay on shared hosts. */
 const MAX_GROUPS = 8;
+/**
+ * Versions of kinds that run beside those of the shared hosts, each in hosts of its own. At the limit bots of further ones are not
+ * placed, and their restart policy tries again.
+ */
+const MAX_VERSIONS = 64;
+/** Bots of such a version for which there is one more host, up to as many as there are shared hosts. */
+const VERSION_BOTS = 50;
 /** Reserved hosts that start at once: many would hold up everything that runs. */
 const STARTS_AT_ONCE = 3;
 
@@ -56,12 +68,15 @@ export class HostPlacement {
   readonly own: OwnHosts;
   /** Bots that wait for a shared host. Bounded by the number of bots. */
   #waiting: Deferred[] = [];
-  /** Hosts of a quarantine group, or of one kind, also while they start. Bounded by MAX_GROUPS. */
+  /** Hosts of a quarantine group, also while they start. Bounded by MAX_GROUPS. */
   readonly #groups = new Map<Group | string, Promise<HostThread>>();
   /** The hosts of the groups that bots name, by isolation and name, also while they start. Bounded like {@link own}. */
   readonly #named = new Map<string, Promise<HostThread>>();
-  /** Hosts that bots share which run in something else than the shared hosts. As many as those may be, started when needed. */
-  readonly #others: OtherHost[];
+  /**
+   * Hosts that bots share which run in something else than the shared hosts, by isolation, and those with a version that the shared
+   * hosts do not have, by isolation and version. As many of each as shared hosts may be, started when needed.
+   */
+  readonly #others = new Map<string, OtherHost[]>();
   readonly #starts = new Semaphore({
     permits: STARTS_AT_ONCE,
     // Bounded by the number of bots.
@@ -77,7 +92,6 @@ export class HostPlacement {
     this.#hosts = limits;
     this.#sharedCount = limits.count;
     this.#isolation = limits.isolation ?? 'thread';
-    this.#others = Array.from({ length: limits.most }, () => ({ coming: 0, started: undefined }));
     this.own = new OwnHosts(limits.maxDedicated);
     this.#nextNumber = limits.most;
     this.#quarantine = quarantine;
@@ -89,36 +103,32 @@ export class HostPlacement {
    * the fewest bots. Waits while a shared host is being started, if no other has the kind, or if all others are full. @throws NoPlace
    */
   async place(wanted: Wanted): Promise<HostThread> {
-    const { id, kind, dedicated, isSuspect = false, isolation = this.#isolation } = wanted;
+    const { id, dedicated, isSuspect = false, isolation = this.#isolation } = wanted;
     if (dedicated || isSuspect) {
-      return this.#occupy(await this.#startOwn(kind, isolation, !dedicated), kind);
+      return this.#occupy(await this.#startOwn(wanted, true, isolation, !dedicated), wanted);
     }
     // What one bot of it does to its host is the others' by choice: they are not quarantined.
-    if (wanted.group !== undefined) return this.#placeNamed(wanted.group, kind, isolation);
+    if (wanted.group !== undefined) return this.#placeNamed(wanted.group, wanted, isolation);
     const group = this.#quarantine.groupOf(id, Date.now());
     for (;;) {
-      const quarantined = group && (await this.#hostOf(group, null, isolation));
+      const quarantined = group && (await this.#hostOf(group, wanted, isolation));
       // The isolation of the group was changed meanwhile.
-      if (quarantined?.isolation === isolation) return this.#occupy(quarantined, kind);
-      if (isolation !== this.#isolation) return this.#placeOther(kind, isolation);
+      if (quarantined?.isolation === isolation) return this.#occupy(quarantined, wanted);
+      if (isolation !== this.#isolation) return this.#placeOther(wanted, isolation, false);
       const shared = [...this.#pool.hosts()].filter(({ state }) => state === 'shared');
       let best: HostThread | undefined;
       for (const host of shared) {
-        if (!host.kinds.has(kind)) continue;
+        if (!runs(host, wanted)) continue;
         if (best === undefined || host.bots < best.bots) best = host;
       }
       const isFull = this.#hosts.most > this.#hosts.count && best && best.bots >= FULL_BOTS;
       if (isFull) this.#share(shared);
       const isComing = shared.length < this.#sharedCount;
       if (best && !(isFull && isComing && !this.#isFailing)) {
-        return this.#occupy(best, kind);
+        return this.#occupy(best, wanted);
       }
-      if (!isComing) {
-        // The kind is not tried on a host that has bots, because it could end them.
-        const reserved = await this.#hostOf(kind, kind, isolation);
-        if (!reserved) throw kindMissing(kind, 'there are too many other bot hosts');
-        return this.#occupy(reserved, kind);
-      }
+      // The code is not loaded by a host that has bots: it could end them, and a thread that loads a kind again keeps the old one.
+      if (!isComing) return this.#placeOther(wanted, isolation, true);
       const offered = new Deferred();
       this.#waiting.push(offered);
       await offered.promise;
@@ -148,19 +158,26 @@ export class HostPlacement {
     while (this.#sharedCount < wanted) this.#pool.share(this.#sharedCount++);
   }
 
-  #occupy(host: HostThread, kind: string): HostThread {
+  #occupy(host: HostThread, code: Code): HostThread {
     host.bots += 1;
-    if (host.kinds.has(kind)) return host;
+    if (runs(host, code)) return host;
     this.#pool.leave(host);
-    throw kindMissing(kind, `it did not load on bot host ${host.number}`);
+    throw kindMissing(code.kind, `it did not load on bot host ${host.number}`);
   }
 
-  async #placeNamed(name: string, kind: string, isolation: Isolation): Promise<HostThread> {
-    const key = `${isolation} ${name}`;
+  /** The bot goes to another host. One that was started for it alone ends. */
+  #pass(host: HostThread): void {
+    if (host.bots > 0) return;
+    host.bots += 1;
+    this.#pool.leave(host);
+  }
+
+  async #placeNamed(name: string, code: Code, isolation: Isolation): Promise<HostThread> {
+    let key = `${isolation} ${name}`;
     for (;;) {
       let started = this.#named.get(key);
       if (!started) {
-        started = this.#startOwn(null, isolation, false);
+        started = this.#startOwn(code, false, isolation, false);
         this.#named.set(key, started);
         const forget = (): void => {
           if (this.#named.get(key) === started) this.#named.delete(key);
@@ -168,25 +185,38 @@ export class HostPlacement {
         started.then((host) => host.gone.then(forget), forget);
       }
       const host = await started;
-      if (host.state === 'reserved') return this.#occupy(host, kind);
+      const other = keyBeside(key, host, code);
+      if (host.state === 'reserved' && other === key) return this.#occupy(host, code);
       // It was lost meanwhile, or ends with its last bot.
-      if (this.#named.get(key) === started) this.#named.delete(key);
+      if (host.state !== 'reserved' && this.#named.get(key) === started) this.#named.delete(key);
+      else this.#pass(host);
+      key = other;
     }
   }
 
-  /** The host with the fewest bots among those of the other isolation. */
-  async #placeOther(kind: string, isolation: Isolation): Promise<HostThread> {
+  /** The host with the fewest bots among those of another isolation, or of one version. */
+  async #placeOther(code: Code, isolation: Isolation, isAlone: boolean): Promise<HostThread> {
+    const key = isAlone ? `${isolation} ${nameOf(code)}` : isolation;
     for (;;) {
-      const bots = this.#others.reduce((sum, one) => sum + botsOf(one), 1);
-      const wanted = Math.max(this.#hosts.count, Math.ceil(bots / FULL_BOTS));
-      let other = this.#others[0] as OtherHost;
-      for (const one of this.#others.slice(0, wanted)) if (botsOf(one) < botsOf(other)) other = one;
-      other.started ??= startOther(this.#startReserved(this.#nextNumber++, null, isolation));
+      const others = this.#othersOf(key, code);
+      const bots = others.reduce((sum, one) => sum + botsOf(one), 1);
+      const wanted = isAlone
+        ? Math.min(others.length, Math.ceil(bots / VERSION_BOTS))
+        : Math.max(this.#hosts.count, Math.ceil(bots / FULL_BOTS));
+      let other = others[0] as OtherHost;
+      for (const one of others.slice(0, wanted)) if (botsOf(one) < botsOf(other)) other = one;
+      other.started ??= startOther(
+        this.#startReserved(this.#nextNumber++, code, isAlone, isolation),
+      );
       const { started } = other;
       other.coming += 1;
       try {
         const host = await started.host;
-        if (host.state === 'reserved') return this.#occupy(host, kind);
+        const isThere = host.state === 'reserved';
+        if (isThere && !isAlone && !runs(host, code)) {
+          return await this.#placeOther(code, isolation, true);
+        }
+        if (isThere) return this.#occupy(host, code);
         // It was lost meanwhile, or ends with its last bot.
         if (other.started === started) other.started = undefined;
       } catch (thrown) {
@@ -199,28 +229,47 @@ export class HostPlacement {
     }
   }
 
-  /** The host of a group, undefined when the limit of such hosts is reached. @param kind the only one to load, or all. */
+  #othersOf(key: string, { kind }: Code): OtherHost[] {
+    let others = this.#others.get(key);
+    if (others) return others;
+    for (const [other, hosts] of this.#others) {
+      if (hosts.every((one) => one.coming === 0 && isOver(one))) this.#others.delete(other);
+    }
+    if (this.#others.size >= MAX_VERSIONS) {
+      throw kindMissing(kind, 'too many versions of kinds run already');
+    }
+    others = Array.from({ length: this.#hosts.most }, () => ({ coming: 0, started: undefined }));
+    this.#others.set(key, others);
+    return others;
+  }
+
+  /** The host of a quarantine group, undefined when the limit of such hosts is reached. */
   async #hostOf(
     group: Group | string,
-    kind: string | null,
+    code: Code,
     isolation: Isolation,
   ): Promise<HostThread | undefined> {
+    let key = group;
     for (;;) {
-      const started = this.#groups.get(group) ?? this.#addGroup(group, kind, isolation);
+      const started = this.#groups.get(key) ?? this.#addGroup(key, code, isolation);
       const host = await started;
-      if (!host || host.state === 'reserved') return host;
+      if (!host) return host;
+      const other = keyBeside(key, host, code);
+      if (host.state === 'reserved' && other === key) return host;
       // It was lost meanwhile, or ends with its last bot.
-      if (this.#groups.get(group) === started) this.#groups.delete(group);
+      if (host.state !== 'reserved' && this.#groups.get(key) === started) this.#groups.delete(key);
+      else this.#pass(host);
+      key = other;
     }
   }
 
   #addGroup(
     group: Group | string,
-    kind: string | null,
+    code: Code,
     isolation: Isolation,
   ): Promise<HostThread> | undefined {
     if (this.#groups.size >= MAX_GROUPS) return undefined;
-    const started = this.#startReserved(this.#nextNumber++, kind, isolation);
+    const started = this.#startReserved(this.#nextNumber++, code, false, isolation);
     this.#groups.set(group, started);
     const forget = (): void => {
       if (this.#groups.get(group) === started) this.#groups.delete(group);
@@ -231,7 +280,8 @@ export class HostPlacement {
 
   /** A host that counts for `hosts.max_dedicated`. @throws NoPlace */
   async #startOwn(
-    kind: string | null,
+    code: Code,
+    isAlone: boolean,
     isolation: Isolation,
     isSuspect: boolean,
   ): Promise<HostThread> {
@@ -240,19 +290,38 @@ export class HostPlacement {
     const number = this.#nextNumber++;
     this.own.add(number, isSuspect);
     try {
-      return await this.#startReserved(number, kind, isolation);
+      return await this.#startReserved(number, code, isAlone, isolation);
     } catch (thrown) {
       this.own.remove(number);
       throw thrown;
     }
   }
 
-  #startReserved(number: number, kind: string | null, isolation: Isolation): Promise<HostThread> {
-    return this.#starts.run(() => this.#pool.start(number, kind, isolation));
+  #startReserved(
+    number: number,
+    code: Code,
+    isAlone: boolean,
+    isolation: Isolation,
+  ): Promise<HostThread> {
+    return this.#starts.run(() => this.#pool.start(number, code, isAlone, isolation));
   }
 }
 
-/** A host of the other isolation than that of the shared hosts. */
+function runs({ kinds }: HostThread, { kind, version }: Code): boolean {
+  return kinds.get(kind)?.version === version;
+}
+
+function nameOf({ kind, version }: Code): string {
+  return `${kind}@${version}`;
+}
+
+/** The key of the host beside this one that has the code; the same key when this one has it, or should have loaded it. */
+function keyBeside<K>(key: K, host: HostThread, code: Code): K | string {
+  const beside = ` ${nameOf(code)}`;
+  return runs(host, code) || String(key).endsWith(beside) ? key : `${key}${beside}`;
+}
+
+/** A host that is none of the shared ones. */
 interface OtherHost {
   /** Bots that wait for this host. */
   coming: number;
@@ -269,6 +338,11 @@ function startOther(host: Promise<HostThread>): NonNullable<OtherHost['started']
     () => {},
   );
   return started;
+}
+
+/** It has ended, or was never started. */
+function isOver({ started }: OtherHost): boolean {
+  return started === undefined || (started.now !== undefined && started.now.state !== 'reserved');
 }
 
 function botsOf({ coming, started }: OtherHost): number {

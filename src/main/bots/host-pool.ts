@@ -24,12 +24,14 @@ import {
   nextHostStep,
 } from '../threads/host-life.js';
 import type { StartLink } from '../threads/host-link.js';
-import { type HostOptions, HostThread } from '../threads/host-thread.js';
+import { type HostOptions, HostThread, type KindSet } from '../threads/host-thread.js';
 import type { EventSink } from '../threads/service-events.js';
 import type { HostCount } from './host-count.js';
 import { HostPlacement, type Wanted } from './host-placement.js';
-import { HostStarter, type StartedHost } from './host-starter.js';
+import { HostStarter, kindMissing, type StartedHost } from './host-starter.js';
+import type { KindModules } from './kind-modules.js';
 import type { KindQuarantine } from './kind-quarantine.js';
+import type { KindVersions } from './kind-versions.js';
 import type { Quarantine } from './quarantine.js';
 import { reattachHosts } from './reattach-hosts.js';
 
@@ -40,8 +42,6 @@ export interface HostPoolOptions extends HostOptions, HostCount {
   links: Readonly<Record<Isolation, StartLink>>;
   /** How many dedicated hosts and hosts of groups there may be. */
   maxDedicated: number;
-  /** Module URLs of the kinds that the hosts load. */
-  modules: readonly string[];
   /** How long a bot may take to stop, in ms. */
   graceMs: number;
 }
@@ -50,6 +50,7 @@ export interface HostPoolParts {
   options: HostPoolOptions;
   quarantine: Quarantine;
   kinds: KindQuarantine;
+  versions: KindVersions;
   broadcaster: EventSink;
   /** Starts a host; other than createHost for tests. */
   create?: typeof createHost;
@@ -76,8 +77,6 @@ export interface PoolListener {
   overdue(host: HostThread, bot: string): Promise<void>;
   /** A host does without a kind that made it hang or end while it was loaded; the others have it. */
   kindDropped(host: number, module: string, reason: string): void;
-  /** A host takes bots from now on. */
-  opened(host: HostThread): void;
   /** A host is on its way out, or lost: it runs no more commands. Its thread may take long to exit. */
   ending(host: HostThread): void;
   /** A host takes no more bots and ends when those that it has have moved. */
@@ -118,34 +117,51 @@ export class HostPool {
   readonly #hosts = new Set<HostThread>();
   readonly #starter: HostStarter;
   readonly #create: typeof createHost;
+  /** How often the current versions of the kinds have changed. */
+  #generation = 0;
+  /** At the start of each host. */
+  readonly #generations = new WeakMap<HostThread, number>();
   #stopping = false;
 
-  constructor({ options, quarantine, kinds, broadcaster, create = createHost }: HostPoolParts) {
+  constructor({
+    options,
+    quarantine,
+    kinds,
+    versions,
+    broadcaster,
+    create = createHost,
+  }: HostPoolParts) {
     this.#create = create;
     this.#options = options;
     this.#broadcaster = broadcaster;
-    this.#starter = new HostStarter(
-      options.modules,
-      kinds,
-      (...args) => this.#start(...args),
-      (...args) => this.#events.kindDropped(...args),
-      (host) => this.#handle(host, 'empty'),
-    );
+    this.#starter = new HostStarter({
+      versions,
+      quarantine: kinds,
+      start: (...args) => this.#start(...args),
+      dropped: (...args) => this.#events.kindDropped(...args),
+      discard: (host) => this.#handle(host, 'empty'),
+    });
     this.#placement = new HostPlacement(options, quarantine, {
       hosts: () => this.#hosts,
       share: (number) => this.#share(number, 0),
-      start: (number, kind, isolation) =>
-        kind === null
-          ? this.#starter.start(number, 'reserve', isolation)
-          : this.#starter.startWith(number, kind, isolation),
+      start: (number, { kind, version: id }, isAlone, isolation) => {
+        const version = versions.get(kind, id);
+        if (!version) throw kindMissing(kind, `its version ${id} is not known any more`);
+        return isAlone
+          ? this.#starter.startWith(number, version, isolation)
+          : this.#starter.start(number, 'reserve', isolation, version);
+      },
       leave: (host) => this.leave(host),
     });
   }
 
   /** Starts the first shared hosts. @returns what they have loaded, and what they could not. */
-  async start(listener: PoolListener): Promise<LoadedKinds> {
+  async start(
+    modules: Pick<KindModules, 'modules' | 'programs'>,
+    listener: PoolListener,
+  ): Promise<LoadedKinds> {
     this.#events = listener;
-    const loaded = await this.#starter.startFirst();
+    const loaded = await this.#starter.startFirst(modules);
     const others = Array.from({ length: this.count - 1 }, (_, n) => n + 1);
     await Promise.all(others.map((number) => this.#starter.start(number, 'share')));
     return loaded;
@@ -209,7 +225,19 @@ export class HostPool {
     host.bots -= 1;
     if (host.bots > 0) return;
     this.#handle(host, 'empty');
-    if (host.state === 'shared' && host.someBot !== null) this.#replaceQuiet(host);
+    if (host.state !== 'shared') return;
+    if (host.someBot !== null) this.#replaceQuiet(host);
+    else this.#renew(host);
+  }
+
+  /** Other versions of kinds are current from now on: shared hosts load them when their last bot has left. */
+  renew(): void {
+    this.#generation += 1;
+    for (const host of this.#hosts) if (host.bots === 0 && host.someBot === null) this.#renew(host);
+  }
+
+  #renew(host: HostThread): void {
+    if (this.#generations.get(host) !== this.#generation) this.#handle(host, 'outdated');
   }
 
   /** The watchdog has found a host whose loop does not turn. */
@@ -347,7 +375,7 @@ export class HostPool {
   async #start(
     number: number,
     use: 'share' | 'reserve',
-    modules: readonly string[],
+    set: KindSet,
     inTurn: boolean,
     isolation = this.#options.isolation,
   ): Promise<StartedHost> {
@@ -364,16 +392,23 @@ export class HostPool {
       failed: (error: Error) => this.#handle(host, 'fail', { error }),
     };
     const link = this.#options.links?.[isolation];
-    const host: HostThread = this.#create(number, this.#options, this.#broadcaster, events, link);
+    const host: HostThread = this.#create(
+      number,
+      this.#options,
+      set,
+      this.#broadcaster,
+      events,
+      link,
+    );
+    this.#generations.set(host, this.#generation);
     this.#hosts.add(host);
     void host.gone.then(() => {
       this.#hosts.delete(host);
       this.#handle(host, 'exit');
     });
     try {
-      const loaded = await host.open(modules, inTurn);
+      const loaded = await host.open(inTurn);
       this.#handle(host, use);
-      this.#events.opened(host);
       // The host may have been awake all the time, and is watched from now on.
       this.#events.awake();
       return { host, loaded };

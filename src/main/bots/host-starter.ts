@@ -2,9 +2,11 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Isolation, LoadedKinds } from '../../shared/contract/bots.js';
-import type { HostThread } from '../threads/host-thread.js';
+import type { HostThread, KindSet } from '../threads/host-thread.js';
 import { KindBrokeHost, KindUnclear } from '../threads/kind-loading.js';
+import type { KindModules } from './kind-modules.js';
 import type { KindQuarantine } from './kind-quarantine.js';
+import { type KindVersion, KindVersions, trusted, versionsOf } from './kind-versions.js';
 import { NoHostError } from './no-host.js';
 
 export interface StartedHost {
@@ -20,74 +22,81 @@ export interface StartedHost {
 type Start = (
   number: number,
   use: 'share' | 'reserve',
-  modules: readonly string[],
+  set: KindSet,
   inTurn: boolean,
   isolation?: Isolation,
 ) => Promise<StartedHost>;
+
+export interface HostStarterParts {
+  versions: KindVersions;
+  quarantine: Pick<KindQuarantine, 'holdOf'>;
+  start: Start;
+  /** Is told about a kind that a later host does without. */
+  dropped: (host: number, module: string, reason: string) => void;
+  /** Ends a host that has no bots. */
+  discard: (host: HostThread) => void;
+}
 
 /** Pause before a host loads a kind again that broke it, in ms. */
 const LOAD_AGAIN_MS = 1000;
 
 export class HostStarter {
-  readonly #start: Start;
-  readonly #dropped: (host: number, module: string, reason: string) => void;
-  readonly #discard: (host: HostThread) => void;
-  /** The modules that hosts load: all but those that broke the first host. */
-  #modules: readonly string[];
-  readonly #quarantine: Pick<KindQuarantine, 'holdOf'>;
-  /** The module of each kind, as the first host has found it. */
-  #kinds: ReadonlyMap<string, string> = new Map();
+  readonly #parts: HostStarterParts;
 
-  /** @param dropped is told about a kind that a later host does without. @param discard ends a host that has no bots. */
-  constructor(
-    modules: readonly string[],
-    quarantine: Pick<KindQuarantine, 'holdOf'>,
-    start: Start,
-    dropped: (host: number, module: string, reason: string) => void,
-    discard: (host: HostThread) => void,
-  ) {
-    this.#modules = modules;
-    this.#quarantine = quarantine;
-    this.#start = start;
-    this.#dropped = dropped;
-    this.#discard = discard;
+  constructor(parts: HostStarterParts) {
+    this.#parts = parts;
   }
 
-  /** Starts the first host alone: it finds out which kinds break a host, and the others do without them. */
-  async startFirst(): Promise<LoadedKinds> {
+  /**
+   * Starts the first host alone: it finds out which kinds break a host, and of which versions they are. The others do without the
+   * former.
+   */
+  async startFirst(modules: Pick<KindModules, 'modules' | 'programs'>): Promise<LoadedKinds> {
+    const { versions } = this.#parts;
     const failed: LoadedKinds['failed'] = [];
     const start = this.#starting(0, 'share');
+    let set = KindVersions.unread(modules);
     for (;;) {
       try {
-        const { host, loaded } = await start(this.#modules);
-        this.#kinds = host.kinds;
+        const { host, loaded } = await start(set);
+        const read = trusted(await host.readFiles(), host.isolation);
+        const found = versionsOf(loaded.kinds, host.kinds, read, set.programs);
+        for (const version of found) {
+          versions.use(version);
+          host.kinds.set(version.kind, { module: version.module, version: version.id });
+        }
         return { kinds: loaded.kinds, failed: [...failed, ...loaded.failed] };
       } catch (thrown) {
         if (!(thrown instanceof KindBrokeHost)) throw thrown;
-        const { modules, message } = thrown;
-        failed.push(...modules.map((module) => ({ module, error: message })));
-        this.#modules = this.#modules.filter((other) => !modules.includes(other));
+        const { message } = thrown;
+        failed.push(...thrown.modules.map((module) => ({ module, error: message })));
+        set = without(set, thrown.modules);
       }
     }
   }
 
-  /** Starts a later host, in two tries: a kind may break it because the first host has a port or lock, or on a busy machine. */
+  /**
+   * Starts a later host, in two tries: a kind may break it because the first host has a port or lock, or on a busy machine.
+   * @param first a version that it is to have in any case.
+   */
   async start(
     number: number,
     use: 'share' | 'reserve',
     isolation?: Isolation,
+    first?: KindVersion,
   ): Promise<HostThread> {
-    let modules = this.#released();
+    const { versions, quarantine, dropped } = this.#parts;
+    let set = versions.set((kind) => quarantine.holdOf(kind) !== null, first);
     const tried = new Set<string>();
     const start = this.#starting(number, use, isolation);
     for (;;) {
       try {
-        return (await start(modules)).host;
+        return (await start(set)).host;
       } catch (thrown) {
         if (!(thrown instanceof KindBrokeHost)) throw thrown;
         const again = thrown.modules.filter((module) => tried.has(module));
-        for (const module of again) this.#dropped(number, module, thrown.message);
-        modules = modules.filter((other) => !again.includes(other));
+        for (const module of again) dropped(number, module, thrown.message);
+        set = without(set, again);
         for (const module of thrown.modules) tried.add(module);
         if (again.length === 0) await delay(LOAD_AGAIN_MS, undefined, { ref: false });
       }
@@ -99,40 +108,41 @@ export class HostStarter {
     number: number,
     use: 'share' | 'reserve',
     isolation?: Isolation,
-  ): (modules: readonly string[]) => Promise<StartedHost> {
+  ): (set: KindSet) => Promise<StartedHost> {
     let inTurn = false;
-    return async (modules) => {
+    return async (set) => {
       try {
-        return await this.#start(number, use, modules, inTurn, isolation);
+        return await this.#parts.start(number, use, set, inTurn, isolation);
       } catch (thrown) {
         if (!(thrown instanceof KindUnclear)) throw thrown;
         inTurn = true;
-        return this.#start(number, use, modules, inTurn, isolation);
+        return this.#parts.start(number, use, set, inTurn, isolation);
       }
     };
   }
 
-  /** The modules of kinds that are not quarantined. */
-  #released(): readonly string[] {
-    const held = [...this.#kinds].filter(([kind]) => this.#quarantine.holdOf(kind) !== null);
-    const modules = new Set(held.map(([, module]) => module));
-    return this.#modules.filter((module) => !modules.has(module));
-  }
-
-  /** Starts a reserved host with this kind alone. @throws NoPlace when the kind does not load. */
-  async startWith(number: number, kind: string, isolation?: Isolation): Promise<HostThread> {
-    const module = this.#kinds.get(kind);
+  /** Starts a reserved host with this version alone. @throws NoPlace when it does not load. */
+  async startWith(
+    number: number,
+    version: KindVersion,
+    isolation?: Isolation,
+  ): Promise<HostThread> {
+    const { kind } = version;
+    const set = KindVersions.only(version);
     try {
-      const modules = module === undefined ? [] : [module];
-      const { host, loaded } = await this.#start(number, 'reserve', modules, true, isolation);
+      const { host, loaded } = await this.#parts.start(number, 'reserve', set, true, isolation);
       if (host.kinds.has(kind)) return host;
-      this.#discard(host);
+      this.#parts.discard(host);
       throw kindMissing(kind, loaded.failed[0]?.error ?? 'it is not known');
     } catch (thrown) {
       if (thrown instanceof KindBrokeHost) throw kindMissing(kind, thrown.message);
       throw thrown;
     }
   }
+}
+
+function without(set: KindSet, broken: readonly string[]): KindSet {
+  return { ...set, modules: set.modules.filter((module) => !broken.includes(module)) };
 }
 
 export function kindMissing(kind: string, reason: string): NoHostError {

@@ -14,7 +14,7 @@ export const SHIPPED: readonly string[] = ['demo', 'synthetic', 'irc'];
 
 /** Modules of bot kinds, and the places where none was found, with the reason in one line. Only bot hosts load them. */
 export interface KindModules {
-  modules: string[];
+  modules: readonly string[];
   /** The modules that may be no kinds: they were found in a directory, where kinds may keep the files that they import. */
   perhaps: ReadonlySet<string>;
   /** The modules that stand for programs. */

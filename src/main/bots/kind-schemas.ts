@@ -15,6 +15,7 @@ import {
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { kindAjv } from '../../shared/kind-ajv.js';
 import { lazy } from '../../shared/lazy.js';
+import { noKind } from '../../shared/no-bot.js';
 import { SHIPPED } from './kind-modules.js';
 
 interface CompiledKind {
@@ -48,7 +49,7 @@ export class KindSchemas {
       const compiled: CompiledKind = {
         info,
         config: this.#validator(info.config),
-        defaults: {},
+        defaults: this.#kinds.get(info.kind)?.defaults ?? {},
       };
       const { kind } = info;
       try {
@@ -159,9 +160,7 @@ export class KindSchemas {
 
   /** @throws DroverError `not_found` */
   expectKind(kind: string): void {
-    if (!this.#kinds.has(kind)) {
-      throw new DroverError('not_found', `no bot kind ${JSON.stringify(kind)}`);
-    }
+    if (!this.#kinds.has(kind)) throw noKind(kind);
   }
 
   /** A copy of the configuration with defaults filled in. @throws DroverError `bad_request` in one line. */
@@ -184,7 +183,7 @@ export class KindSchemas {
     const known = [...this.#kinds.keys()].join(', ');
     const why =
       broken.length === 0
-        ? 'kinds are read when the service starts'
+        ? 'drover kinds reload finds new ones'
         : `modules that did not load: ${broken.length}, see GET /api/kinds`;
     return `; there are: ${known} (${why})`;
   }

@@ -8,7 +8,14 @@ import type { KindInfo, LoadedKinds } from '../../shared/contract/bots.js';
 import { ANY_PERMIT } from '../../shared/contract/command-messages.js';
 import type { Config } from '../../shared/contract/config.js';
 import type { Item } from '../../shared/contract/events.js';
-import type { BotExit, LeftBehind } from '../../shared/contract/host-messages.js';
+import type {
+  BotExit,
+  BotFlood,
+  CommandOffer,
+  KindFailure,
+  LateError,
+  LeftBehind,
+} from '../../shared/contract/host-messages.js';
 import type { Json, JsonObject } from '../../shared/contract/json.js';
 import type { Programs } from '../../shared/contract/programs.js';
 import { Rpc } from '../../shared/contract/rpc.js';
@@ -21,10 +28,12 @@ import { createLags } from '../../shared/memory/loop-lag.js';
 import { createQuota } from '../../shared/memory/quota.js';
 import type { Captured } from '../../shared/stack-capture.js';
 import { withTimeout } from '../../shared/with-timeout.js';
+import type { StartLink } from '../threads/host-link.js';
 import { HostThread } from '../threads/host-thread.js';
 import { KindBrokeHost, KindUnclear } from '../threads/kind-loading.js';
 import { logItem } from '../threads/service-events.js';
 import { KindSchemas } from './kind-schemas.js';
+import { type KindVersion, KindVersions, trusted, versionsOf } from './kind-versions.js';
 
 /** The part of a broadcaster that a host uses. */
 type HostSinkMethods = Pick<BroadcasterMethods, 'attachHost' | 'detachHost'>;
@@ -50,11 +59,23 @@ export class TrialStuck extends Error {
   }
 }
 
+/** What a trial loads, and in what. */
+export interface TrialSet {
+  modules: readonly string[];
+  /** What modules of programs stand for. */
+  programs?: Programs;
+  /** Absent: a thread. */
+  startLink?: StartLink;
+}
+
 export class KindTrial {
   readonly #config: Config;
+  readonly #modules: readonly string[];
+  readonly #programs: Programs;
   readonly #host: HostThread;
   readonly #commands: HostCommands;
-  readonly #schemas = new KindSchemas();
+  /** Of the kinds that it has loaded. */
+  readonly schemas = new KindSchemas();
   readonly #broadcaster: Rpc<HostSinkMethods, never>;
   readonly #channel = new MessageChannel();
   readonly #publish: (item: Item) => void;
@@ -62,9 +83,12 @@ export class KindTrial {
   #events: { port: MessagePort; inFlight: InFlight } | undefined;
   #fault: Error | undefined;
 
-  /** @param publish is called with all that the bot publishes, in order. @param programs what modules of programs stand for. */
-  constructor(config: Config, publish: (item: Item) => void, programs: Programs = {}) {
+  /** @param set the modules to load. @param publish is called with all that the bot publishes, in order. */
+  constructor(config: Config, set: TrialSet, publish: (item: Item) => void) {
+    const { modules, programs = {}, startLink } = set;
     this.#config = config;
+    this.#modules = modules;
+    this.#programs = programs;
     this.#publish = publish;
     this.#broadcaster = new Rpc<HostSinkMethods, never>(this.#channel.port1, {
       attachHost: ({ port, inFlight }) => this.#attach(port, new InFlight(inFlight)),
@@ -84,33 +108,35 @@ export class KindTrial {
       commandTimeoutMs: invoke.timeout_ms,
       kindLoadMs: hosts.kind_load_ms,
       notesResources: true,
-      programs,
     };
     const sink = { peer, ready: Promise.resolve(peer) };
-    this.#host = new HostThread(0, options, sink, {
+    const events = {
       awake() {},
-      exited: (exit) => this.#exited.resolve(exit),
-      lateError({ error, isLeftOpen }) {
+      exited: (exit: BotExit) => this.#exited.resolve(exit),
+      lateError({ error, isLeftOpen }: LateError) {
         // The trial lists what the bot leaves.
         if (isLeftOpen) return;
         publish(logItem('error', 'bot', `error after the end of its run: ${error}`, TRIAL_BOT));
       },
       used() {},
-      offered: ({ kind, commands }) => this.#schemas.offer(kind, commands),
-      kindFailed({ error, bots }) {
+      offered: ({ kind, commands }: CommandOffer) => this.schemas.offer(kind, commands),
+      kindFailed({ error, bots }: KindFailure) {
         if (bots > 0) return;
         publish(
           logItem('error', 'bot', `error of its module, outside of a run: ${error}`, TRIAL_BOT),
         );
       },
-      flooded: ({ reason }) => publish(logItem('error', 'bot', `flood: ${reason}`, TRIAL_BOT)),
-      failed: (error) => {
+      flooded: ({ reason }: BotFlood) =>
+        publish(logItem('error', 'bot', `flood: ${reason}`, TRIAL_BOT)),
+      failed: (error: Error) => {
         this.#fault = error;
         const { stack = null } = error;
         const reason = `it ended its bot host: ${messageOf(error)}`;
         this.#exited.resolve({ id: TRIAL_BOT, run: 1, error: reason, stack, restart: false });
       },
-    });
+    };
+    const unread = KindVersions.unread({ modules, programs });
+    this.#host = new HostThread(0, options, unread, sink, events, startLink);
     this.#commands = new HostCommands({
       connect: () => this.#host.connectFront(),
       failed() {},
@@ -126,21 +152,27 @@ export class KindTrial {
   }
 
   /**
-   * Loads modules, and compiles the schemas of their kinds.
+   * Loads the modules, and compiles the schemas of their kinds.
    * @returns the kinds that can be used, and why the others cannot. @throws KindBrokeHost, KindUnclear
    */
-  async load(urls: readonly string[], inTurn = urls.length === 1): Promise<LoadedKinds> {
-    const { kinds, failed } = await this.#host.open(urls, inTurn);
-    const modules = this.#host.kinds;
-    const invalid = this.#schemas.add(kinds, modules);
+  async load(inTurn = this.#modules.length === 1): Promise<LoadedKinds> {
+    const { kinds, failed } = await this.#host.open(inTurn);
+    const modules = new Map([...this.#host.kinds].map(([kind, { module }]) => [kind, module]));
+    const invalid = this.schemas.add(kinds, modules);
     const isValid = ({ kind }: KindInfo): boolean =>
       invalid.every(({ module }) => module !== modules.get(kind));
     return { kinds: kinds.filter(isValid), failed: [...failed, ...invalid] };
   }
 
+  /** Of these kinds, which it has loaded. */
+  async versions(kinds: readonly KindInfo[]): Promise<KindVersion[]> {
+    const read = trusted(await this.#host.readFiles(), this.#host.isolation);
+    return versionsOf(kinds, this.#host.kinds, read, this.#programs);
+  }
+
   /** @throws DroverError when the configuration is not valid, or the bot cannot be started. */
   async start(kind: string, config: JsonObject): Promise<void> {
-    const checked = this.#schemas.checkConfig(kind, config);
+    const checked = this.schemas.checkConfig(kind, config);
     await this.#host.startBot({ id: TRIAL_BOT, run: 1, kind, config: checked });
   }
 
@@ -234,23 +266,27 @@ export class KindTrial {
   }
 }
 
+/** Kinds that were loaded by a trial. */
+export interface TriedKinds extends LoadedKinds {
+  versions: KindVersion[];
+  /** Of these kinds. */
+  schemas: KindSchemas;
+}
+
 /**
  * Loads kinds as a service does: what breaks a host is left out, and the rest is loaded by another.
  * @returns the kinds, and the modules that do not load, with the reason in one line.
  */
-export async function tryKinds(
-  config: Config,
-  modules: readonly string[],
-  programs: Programs = {},
-): Promise<LoadedKinds> {
+export async function tryKinds(config: Config, set: TrialSet): Promise<TriedKinds> {
   const broken: LoadedKinds['failed'] = [];
   let inTurn = false;
   for (;;) {
-    const left = modules.filter((one) => broken.every(({ module }) => module !== one));
-    const trial = new KindTrial(config, () => {}, programs);
+    const modules = set.modules.filter((one) => broken.every(({ module }) => module !== one));
+    const trial = new KindTrial(config, { ...set, modules }, () => {});
     try {
-      const { kinds, failed } = await trial.load(left, inTurn);
-      return { kinds, failed: [...broken, ...failed] };
+      const { kinds, failed } = await trial.load(inTurn);
+      const versions = await trial.versions(kinds);
+      return { kinds, failed: [...broken, ...failed], versions, schemas: trial.schemas };
     } catch (thrown) {
       if (thrown instanceof KindUnclear) inTurn = true;
       else if (thrown instanceof KindBrokeHost) {

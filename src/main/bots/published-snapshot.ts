@@ -30,6 +30,7 @@ export class PublishedSnapshot {
       usage: null,
       over_quota: [],
       next_try: null,
+      version: null,
       ...cluster.shown(spec),
       ...shownFleet(spec),
     };

@@ -47,6 +47,7 @@ import { driftOf, markChanged } from './fleet-mark.js';
 import type { Incidents } from './incidents.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import type { KindSchemas } from './kind-schemas.js';
+import type { KindVersions } from './kind-versions.js';
 import type { JudgedBot } from './quotas.js';
 import type { Lane } from './start-pace.js';
 import type { BotWithUsage, ShownUsage } from './usage-snapshots.js';
@@ -61,8 +62,9 @@ export type HostWish = Pick<BotSpec, 'id' | 'kind' | 'dedicated' | 'isolation' |
 
 export interface RegistryParts {
   /** What every bot needs. */
-  bots: Omit<BotDependencies, 'save' | 'configFor' | 'failed'>;
+  bots: Omit<BotDependencies, 'save' | 'configFor' | 'versionFor' | 'failed'>;
   schemas: KindSchemas;
+  versions: Pick<KindVersions, 'current'>;
   kinds: KindQuarantine;
   store: SpecStore;
   incidents: Incidents;
@@ -87,13 +89,15 @@ export class BotRegistry {
   readonly #defaults: RestartPolicy;
   readonly #noteStart: (id: string) => void;
 
-  constructor({ bots, schemas, kinds, store, incidents, defaults, noteStart }: RegistryParts) {
+  constructor(parts: RegistryParts) {
+    const { bots, schemas, versions, kinds, store, incidents, defaults, noteStart } = parts;
     this.#dependencies = {
       ...bots,
       configFor: ({ kind, config }) => {
         kinds.admit(kind);
         return schemas.checkConfig(kind, config);
       },
+      versionFor: ({ kind }) => versions.current(kind)?.id ?? '',
       save: (spec) => store.put(spec),
       failed: (suspect, reason) =>
         incidents.report({ type: 'failed', reason, suspect, stack: null }, undefined, [suspect]),
@@ -581,6 +585,11 @@ export class BotRegistry {
 
   showUsage({ id, usage, over_quota }: BotWithUsage): void {
     this.#bots.get(id)?.showUsage({ usage, over_quota });
+  }
+
+  /** The version of its kind that the bot runs; null for a bot that does not run, and for an unknown one. */
+  versionOf(id: string): string | null {
+    return this.#bots.get(id)?.version ?? null;
   }
 
   /** Undefined for an unknown bot. */

@@ -13,7 +13,9 @@ import { HostPool, type PoolListener } from '../bots/host-pool.js';
 import { Incidents } from '../bots/incidents.js';
 import { findKinds, programOptions } from '../bots/kind-modules.js';
 import { KindQuarantine } from '../bots/kind-quarantine.js';
+import { KindReload } from '../bots/kind-reload.js';
 import type { KindSchemas } from '../bots/kind-schemas.js';
+import { KindVersions } from '../bots/kind-versions.js';
 import { LoopWatch } from '../bots/loop-watch.js';
 import { letHostsCollectGarbage, MemoryGuard } from '../bots/memory-guard.js';
 import { Quarantine } from '../bots/quarantine.js';
@@ -29,7 +31,6 @@ import type { IncidentStore } from '../store/incident-store.js';
 import type { Store } from '../store/store.js';
 import type { FrontPool } from '../threads/front-pool.js';
 import type { HostThread } from '../threads/host-thread.js';
-import { KEEPS_SOURCES, KindFiles } from '../threads/kind-files.js';
 import { ProcessLimits } from '../threads/process-limits.js';
 import { ProcessLinks } from '../threads/process-link.js';
 import { logItem, type ServiceEvents } from '../threads/service-events.js';
@@ -58,7 +59,7 @@ export function buildBots(needs: BotNeeds) {
   const { events, say, broadcaster } = stream;
   letHostsCollectGarbage();
   const kinds = findKinds(config.kinds, programOptions(config));
-  const kindFiles = new KindFiles(kinds.modules);
+  const versions = new KindVersions();
   const quarantine = new Quarantine();
   const kindQuarantine = new KindQuarantine();
   const warn = (line: string): void => {
@@ -73,11 +74,12 @@ export function buildBots(needs: BotNeeds) {
       warn,
     }),
   );
+  const links = { thread: startThreadLink, process: processes.start };
   const hosts = new HostPool({
     options: {
       ...count,
       isolation: limits.isolation,
-      links: { thread: startThreadLink, process: processes.start },
+      links,
       lagOf: (host) => stream.counts.host(host),
       streams: quota,
       maxDedicated: limits.max_dedicated,
@@ -87,15 +89,13 @@ export function buildBots(needs: BotNeeds) {
       networkAllow: network.allow,
       env: limits.env,
       commandTimeoutMs: invoke.timeout_ms,
-      modules: kinds.modules,
-      programs: kinds.programs,
       kindLoadMs: limits.kind_load_ms,
       graceMs: limits.stop_grace_ms,
-      files: kindFiles,
       lease: cluster.lease,
     },
     quarantine,
     kinds: kindQuarantine,
+    versions,
     broadcaster,
   });
   const files = new FileReserve(maxOpenFiles(), {
@@ -110,6 +110,7 @@ export function buildBots(needs: BotNeeds) {
     ...needs,
     events,
     hosts,
+    versions,
     kinds: kindQuarantine,
     restarted: (kind) => restarts.set(kind, (restarts.get(kind) ?? 0) + 1),
     noteStart: (id) => record.started(id),
@@ -121,13 +122,19 @@ export function buildBots(needs: BotNeeds) {
     kindQuarantine,
     limits.stop_grace_ms,
   );
+  const reload = new KindReload({
+    ...{ config, kinds, versions, hosts, registry, schemas: needs.schemas },
+    quarantine: kindQuarantine,
+    links,
+    say: (line) => say('info', line),
+  });
   const slow = new SlowBots(watchdog.isolate_ms, {
     warn: (line) => say('warn', line),
     warnBot: (id, line) => events.tell(logItem('warn', 'bot', line, id)),
     isolate: (id, host, reason) => registry.isolate(id, host, reason),
   });
   return {
-    ...{ schemas: needs.schemas, kinds, kindFiles, kindQuarantine },
+    ...{ schemas: needs.schemas, kinds, versions, kindQuarantine, reload },
     ...{ processes, hosts, files },
     /** Restarts of bots by the service, by kind. */
     restarts,
@@ -151,6 +158,7 @@ export interface RegistryNeeds
   extends Pick<BotNeeds, 'config' | 'store' | 'incidentStore' | 'schemas'> {
   events: ServiceEvents;
   hosts: RegistryParts['bots']['hosts'];
+  versions: RegistryParts['versions'];
   kinds: KindQuarantine;
   cluster: Pick<Cluster, 'bots' | 'botStore'>;
   /** Called when the service has restarted a bot. */
@@ -166,6 +174,7 @@ export function buildRegistry({
   schemas,
   events,
   hosts,
+  versions,
   kinds,
   cluster,
   restarted,
@@ -184,6 +193,7 @@ export function buildRegistry({
       cluster: cluster.bots,
     },
     schemas,
+    versions,
     kinds,
     store: cluster.botStore,
     incidents,
@@ -196,7 +206,7 @@ export function buildRegistry({
 
 /** What is done with what happens on the hosts. */
 export function hostListener(
-  { registry, usage, schemas, faults, watchdog, loops, memoryGuard, kindFiles }: BotParts,
+  { registry, usage, schemas, faults, watchdog, loops, memoryGuard }: BotParts,
   callers: readonly Pick<FrontPool | HostCommands, 'detachHost'>[],
   say: Say,
 ): PoolListener {
@@ -224,17 +234,6 @@ export function hostListener(
     overdue: (host, bot) => faults.overdue(host, bot),
     kindDropped: (host, module, reason) =>
       say('error', `bot host ${host} runs without the bot kind ${module}: ${reason}`),
-    opened({ number, kinds }) {
-      // There Node cannot load a file as it was at the start.
-      if (KEEPS_SOURCES) return;
-      for (const kind of kinds.keys()) {
-        if (!kindFiles.hasChanged(kind)) continue;
-        say(
-          'warn',
-          `bot host ${number} runs another version of the bot kind ${kind}: its file has changed since the service started`,
-        );
-      }
-    },
     ending(host) {
       usage.forget(host);
       for (const caller of callers) caller.detachHost(host.number);

@@ -22,7 +22,7 @@ export interface ControlNeeds
   extends Pick<AccessParts, 'dataDir' | 'sources' | 'warn'>,
     Pick<
       ControllerParts,
-      'registry' | 'schemas' | 'kinds' | 'quarantine' | 'rules' | 'hasChanged' | 'service'
+      'registry' | 'schemas' | 'kinds' | 'quarantine' | 'rules' | 'versions' | 'reload' | 'service'
     > {
   config: Config;
   store: Store;

@@ -15,7 +15,9 @@ import type { HostFigures } from '../bots/host-figures.js';
 import type { HostPool } from '../bots/host-pool.js';
 import type { KindModules } from '../bots/kind-modules.js';
 import type { KindQuarantine } from '../bots/kind-quarantine.js';
+import type { KindReload } from '../bots/kind-reload.js';
 import type { KindSchemas } from '../bots/kind-schemas.js';
+import type { KindVersions } from '../bots/kind-versions.js';
 import type { BotRegistry } from '../bots/registry.js';
 import type { Fleets } from '../fleet/fleets.js';
 import type { Rules } from '../rules/rules.js';
@@ -37,8 +39,8 @@ export interface ControllerParts {
   kinds: KindModules;
   quarantine: KindQuarantine;
   rules: Rules;
-  /** Whether the file of a kind has changed since the start. */
-  hasChanged: (kind: string) => boolean;
+  versions: KindVersions;
+  reload: Pick<KindReload, 'reload'>;
   metrics: () => MainMetrics;
   cluster: NodeOperations & Pick<Cluster, 'bots'>;
   /** Publishes at once. */
@@ -58,7 +60,8 @@ export function createController({
   kinds,
   quarantine,
   rules,
-  hasChanged,
+  versions,
+  reload,
   metrics,
   cluster,
   tell,
@@ -117,14 +120,19 @@ export function createController({
       return new Handover({ port }, [port]);
     },
     commandFailed: (failure) => commands.failed(failure),
-    kinds: () => ({
+    kinds: ({ rights }) => ({
       kinds: schemas.infos().map((info) => ({
         ...info,
         quarantine: quarantine.holdOf(info.kind),
-        changed: hasChanged(info.kind),
+        changed: versions.hasChanged(info.kind),
+        versions: versions.list(info.kind, bots.runningVersions(info.kind, rights)),
       })),
       failed: kinds.failed,
     }),
+    reloadKinds({ kind, rights }) {
+      bots.expectUnlimited(rights);
+      return reload.reload(kind);
+    },
     releaseKind: (input) => bots.releaseKind(input),
     metrics,
     readiness: () => ({ reason: service.isStopping ? STOPPING : whyNotReady(cluster.pressure()) }),

@@ -150,7 +150,7 @@ export class Service {
       ...{ config, count, stream, cluster, store, incidentStore, schemas, record },
       quota: limits.quota,
     });
-    const { kinds, registry, restarts, incidents, usage, loops, kindFiles } = bots;
+    const { kinds, registry, restarts, incidents, usage, loops, versions } = bots;
     const control = buildControl({
       ...{ config, dataDir, store, cluster, registry, schemas, kinds, loops },
       events: stream.events,
@@ -158,7 +158,8 @@ export class Service {
       quarantine: bots.kindQuarantine,
       rules: readers.rules,
       fronts: readers.fronts,
-      hasChanged: (kind) => kindFiles.hasChanged(kind),
+      versions,
+      reload: bots.reload,
       warn: warnOperator,
       sources: pressureSources(store, stream, readers, bots, cluster),
       drilled: { ...stream, ...readers },
@@ -204,7 +205,7 @@ export class Service {
     const { config, dataDir } = this.#opened;
     const { counts, watch, events, say } = this.#stream;
     const { rules, fronts } = this.#readers;
-    const { registry, kindFiles } = this.#bots;
+    const { registry, versions } = this.#bots;
     const { access } = this.#control;
     this.#record.begin();
     await this.#startHosts();
@@ -232,9 +233,7 @@ export class Service {
     counts.start((turn) => watch.slow(MAIN, turn));
     // In the turn in which the load begins to be measured, so that the two share their timers' wake-ups.
     watch.start(() => this.#threads());
-    events.tell(
-      logItem('info', CONTROL_SCOPE, this.#record.deployed(VERSION, kindFiles.digests())),
-    );
+    events.tell(logItem('info', CONTROL_SCOPE, this.#record.deployed(VERSION, versions.ids())));
     say('info', `listening on ${authorityOf(config.http.host, port)}`);
     say('info', engine);
     const warnings = this.#reportStart();
@@ -274,13 +273,11 @@ export class Service {
   }
 
   async #startHosts(): Promise<void> {
-    const { hosts, kinds, kindFiles, schemas } = this.#bots;
+    const { hosts, kinds, schemas, versions } = this.#bots;
     const callers = [this.#readers.fronts, this.#control.hostCommands];
-    const loaded = await hosts.start(hostListener(this.#bots, callers, this.#stream.say));
-    const modules = new Map([...hosts.threads()].flatMap((host) => [...host.kinds]));
-    kinds.failed = schemas.add(loaded.kinds, modules, allFailed(kinds, loaded.failed));
-    const helpers = kinds.failed.filter(({ helper }) => helper).map(({ module }) => module);
-    kindFiles.loaded(modules, helpers);
+    const loaded = await hosts.start(kinds, hostListener(this.#bots, callers, this.#stream.say));
+    const failed = allFailed(kinds, loaded.failed);
+    kinds.failed = schemas.add(loaded.kinds, versions.modules(), failed);
   }
 
   async #startDemoWorld(): Promise<void> {

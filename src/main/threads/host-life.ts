@@ -23,6 +23,8 @@ export type HostEvent =
   | 'reserve'
   /** Its last bot has left. */
   | 'empty'
+  /** It has no bots, and other versions of its kinds are current. */
+  | 'outdated'
   /** A run on it did not end within the grace time, and its bot is to be started again, or no other bot is there. */
   | 'overdue'
   /** The watchdog has seen no heartbeat for `watchdog.hang_ms`. */
@@ -74,6 +76,7 @@ const LIFE: Readonly<Record<HostState, Partial<Record<HostEvent, HostTransition>
     exit: EXIT,
   },
   shared: {
+    outdated: to('ending', 'shutDown', 'replaceAfterExit'),
     overdue: to('retiring', 'retire'),
     hang: to('stuck', 'examine'),
     stop: END,

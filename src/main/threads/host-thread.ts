@@ -7,9 +7,12 @@ import type {
   BotFlood,
   CommandOffer,
   HostedState,
+  KeptSource,
   KindFailure,
   LateError,
+  ReadFiles,
 } from '../../shared/contract/host-messages.js';
+import type { Programs } from '../../shared/contract/programs.js';
 import type { Rpc } from '../../shared/contract/rpc.js';
 import type {
   BotStart,
@@ -31,7 +34,6 @@ import { withTimeout } from '../../shared/with-timeout.js';
 import type { HostState } from './host-life.js';
 import type { HostLink, StartLink } from './host-link.js';
 import { HostedRuns } from './hosted-runs.js';
-import { isOnDisk, type KindFiles } from './kind-files.js';
 import { loadInTurn, loadSideBySide } from './kind-loading.js';
 import { LastCommands } from './last-commands.js';
 import type { EventSink } from './service-events.js';
@@ -56,13 +58,28 @@ export interface HostOptions {
   commandTimeoutMs: number;
   /** How long one kind may take to load, in ms. */
   kindLoadMs: number;
-  /** What the modules of programs stand for. */
-  programs?: HostStart['programs'];
   notesResources?: HostStart['notesResources'];
   /** Of the node in its cluster; absent for a single service. */
   lease?: HostStart['lease'];
-  /** Gets the files of the kinds from the first host, for the others. */
-  files?: Pick<KindFiles, 'sources' | 'keep'>;
+}
+
+/** The kinds that a host is to load. */
+export interface KindSet {
+  /** URLs of modules, and names of programs. */
+  modules: readonly string[];
+  /** The version of the kind in each module, empty while it is not known. A host notes the files of modules that have none. */
+  versions: ReadonlyMap<string, string>;
+  /** The files of these versions. What is not among them is read from disk. */
+  sources: readonly KeptSource[];
+  /** What the modules of programs stand for. */
+  programs: Programs;
+}
+
+/** A kind that a host has loaded. */
+export interface HostedKind {
+  module: string;
+  /** Empty while it is not known. */
+  version: string;
 }
 
 export interface HostEvents {
@@ -97,12 +114,13 @@ export class HostThread {
   state: HostState = 'loading';
   /** Bots that are placed here. Changed by HostPool and HostPlacement alone. */
   bots = 0;
-  /** The kinds that it has loaded, each with its module. */
-  readonly kinds = new Map<string, string>();
+  /** The kinds that it has loaded. */
+  readonly kinds = new Map<string, HostedKind>();
   readonly #thread: SupervisedThread<HostControlMethods, HostMethods>;
   readonly #broadcaster: EventSink;
   readonly #events: HostEvents;
   readonly #options: HostOptions;
+  readonly #set: KindSet;
   readonly #control = new MessageChannel();
   readonly #heartbeatCells = Heartbeat.create();
   readonly #heartbeat = new Heartbeat(this.#heartbeatCells);
@@ -118,10 +136,11 @@ export class HostThread {
   #isGone = false;
   #fault: Error | undefined;
 
-  /** @param startLink what it runs in. */
+  /** @param set what it is to load. @param startLink what it runs in. */
   constructor(
     number: number,
     options: HostOptions,
+    set: KindSet,
     broadcaster: EventSink,
     events: HostEvents,
     startLink: StartLink = startThreadLink,
@@ -129,6 +148,7 @@ export class HostThread {
     this.#startLink = startLink;
     this.number = number;
     this.#options = options;
+    this.#set = set;
     this.#broadcaster = broadcaster;
     this.#events = events;
     this.#thread = new SupervisedThread<HostControlMethods, HostMethods>({
@@ -257,7 +277,8 @@ export class HostThread {
    * Loads the kinds; the host can take bots when this resolves. After an error it is of no use any more.
    * @param inTurn one after the other. @throws KindBrokeHost, KindUnclear
    */
-  async open(modules: readonly string[], inTurn: boolean): Promise<LoadedKinds> {
+  async open(inTurn: boolean): Promise<LoadedKinds> {
+    const { modules, versions } = this.#set;
     const host = {
       load: (module: string) => this.peer.call('load', { module }),
       answers: async () => (await this.#open()) !== null,
@@ -265,22 +286,19 @@ export class HostThread {
     };
     const load = inTurn ? loadInTurn : loadSideBySide;
     const loaded = await load(modules, host, this.#options.kindLoadMs);
-    for (const [kind, module] of loaded.modules) this.kinds.set(kind, module);
+    for (const [kind, module] of loaded.modules) {
+      this.kinds.set(kind, { module, version: versions.get(module) ?? '' });
+    }
     this.peer.tell('use', { modules: [...loaded.modules.values()] });
-    const { files } = this.#options;
-    if (files?.sources === null) await this.#keepSources(files);
     return loaded;
   }
 
-  async #keepSources(files: Pick<KindFiles, 'keep'>): Promise<void> {
+  /** What its kinds consist of; null when it does not answer. It notes that only of modules that it has read for the first time. */
+  async readFiles(): Promise<ReadFiles | null> {
+    const modules = [...this.kinds.values()].map(({ module }) => module);
+    const read = this.peer.call('readFiles', { modules });
     // A host that hangs now is the watchdog's.
-    const sources = await withTimeout(
-      this.peer.call('sources', null),
-      this.#options.kindLoadMs,
-      () => null,
-    ).catch(() => null);
-    // What a process says that it has read is not run elsewhere unless it is so.
-    if (sources) files.keep(this.isolation === 'process' ? sources.filter(isOnDisk) : sources);
+    return withTimeout(read, this.#options.kindLoadMs, () => null).catch(() => null);
   }
 
   /** Starts a bot. @throws DroverError as its host says, or when that is lost. */
@@ -378,11 +396,10 @@ export class HostThread {
       lagOf,
       streams,
       commandTimeoutMs,
-      programs = {},
       notesResources = false,
       lease = null,
-      files,
     } = this.#options;
+    const { modules, versions, sources, programs } = this.#set;
     const events = new MessageChannel();
     const inFlight = InFlight.create();
     const task: HostStart = {
@@ -403,7 +420,8 @@ export class HostThread {
       commandTimeoutMs,
       notesResources,
       programs,
-      sources: files?.sources ?? [],
+      sources,
+      notesFiles: modules.some((module) => !versions.has(module)),
       lease,
     };
     const link = this.#startLink({

@@ -17,6 +17,8 @@ const TEXTS = {
   'fleet.apply': ['applied', 'apply'],
   command: ['ran', 'run'],
   'kind.release': ['released the kind', 'release the kind'],
+  'kind.reload': ['reloaded the kind', 'reload the kind'],
+  'kinds.reload': ['reloaded the kinds', 'reload the kinds'],
   'rule.create': ['created the rule', 'create the rule'],
   'rule.update': ['changed the rule', 'change the rule'],
   'rule.delete': ['deleted the rule', 'delete the rule'],

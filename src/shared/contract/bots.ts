@@ -451,6 +451,18 @@ export const KindHold = Type.Object({
 });
 export type KindHold = Static<typeof KindHold>;
 
+/** A version of a kind that bots run, or with which they start. */
+export const ListedVersion = Type.Object({
+  version: Type.String({
+    description:
+      'Hash of its files and of what they import: of packages the name and version, of a program the command and the files that it names.',
+  }),
+  package: nullable(Type.String(), '`<name>@<version>` of the package that it is part of.'),
+  is_current: Type.Boolean({ description: 'Bots start with it.' }),
+  bots: Type.Integer({ minimum: 0, description: 'How many run it.' }),
+});
+export type ListedVersion = Static<typeof ListedVersion>;
+
 /** A kind in the answer of `GET /api/kinds`. */
 export const ListedKind = Type.Object(
   {
@@ -461,7 +473,10 @@ export const ListedKind = Type.Object(
     ),
     changed: Type.Boolean({
       description:
-        'The file of the kind, or a file of its directory that is no kind, has changed since the service started. The change takes effect at its next start.',
+        'A file of the current version has changed on the disk. The change takes effect when the kind is reloaded, or the service is started again.',
+    }),
+    versions: Type.Array(ListedVersion, {
+      description: 'The current version first, then the others that bots run.',
     }),
   },
   { description: 'A kind of bot, and whether its bots can run.' },
@@ -484,6 +499,46 @@ export const KindReleased = Type.Object({
   }),
 });
 export type KindReleased = Static<typeof KindReleased>;
+
+/** Names of what a new version has more, less, or in another way. */
+const Difference = Type.Object({
+  added: Type.Array(Type.String()),
+  removed: Type.Array(Type.String()),
+  changed: Type.Array(Type.String()),
+});
+export type Difference = Static<typeof Difference>;
+
+/** What a reload has changed of a kind. */
+export const ReloadedKind = Type.Object({
+  kind: Type.String(),
+  version: Type.String({ description: 'The version with which its bots start from now on.' }),
+  before: nullable(Type.String(), 'The one until now, which may be the same; null for a new kind.'),
+  files: { ...Difference, description: 'By their paths, seen from the module of the kind.' },
+  config: { ...Difference, description: 'Keys of the configuration.' },
+  commands: Difference,
+  bots: Type.Integer({ minimum: 0, description: 'How many of its bots run another version.' }),
+  released: Type.Integer({
+    minimum: 0,
+    description: 'How many bots start again: a new version ends the quarantine of its kind.',
+  }),
+});
+export type ReloadedKind = Static<typeof ReloadedKind>;
+
+/** Answer of `POST /api/kinds/reload`. */
+export const ReloadedKinds = Type.Object({
+  kinds: Type.Array(ReloadedKind, { description: 'Those that were read again.' }),
+  failed: LoadedKinds.properties.failed,
+  nodes: Type.Optional(
+    named(
+      Type.Object({
+        versions: Type.Optional(named(Type.String(), 'By kind.')),
+        error: Type.Optional(Type.String({ description: 'Why it has changed nothing.' })),
+      }),
+      'In a cluster: what the other nodes have read. By node.',
+    ),
+  ),
+});
+export type ReloadedKinds = Static<typeof ReloadedKinds>;
 
 /** The outcome of an action on one of many bots. */
 export const ActionOutcome = Type.Union([

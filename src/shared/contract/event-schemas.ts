@@ -110,6 +110,12 @@ export const BotSnapshot = Type.Object(
         'The next restart of a bot in `backoff`, otherwise null. Absent on an older node of a cluster.',
       ),
     ),
+    version: Type.Optional(
+      nullable(
+        Type.String(),
+        'The version of its kind that it runs, null while it does not run. Absent on an older node of a cluster.',
+      ),
+    ),
     node: Type.Optional(Type.String({ description: 'In a cluster: the node it is assigned to.' })),
     term: Type.Optional(
       Type.Integer({

@@ -101,7 +101,7 @@ export const HostedState = Type.Object(
 );
 export type HostedState = Static<typeof HostedState>;
 
-/** A file of a kind, as the first host of the service has read it. */
+/** A file of a kind, as it was read for a version of the kind. */
 export const KeptSource = Type.Object(
   {
     url: text,
@@ -111,6 +111,20 @@ export const KeptSource = Type.Object(
   closed,
 );
 export type KeptSource = Static<typeof KeptSource>;
+
+/** What kinds consist of. */
+export const ReadFiles = Type.Object(
+  {
+    sources: Type.Array(KeptSource, { description: 'The files, without those of packages.' }),
+    imports: Type.Unsafe<Record<string, string[]>>({
+      type: 'object',
+      additionalProperties: { type: 'array', items: text },
+      description: 'By the URL of a module: the URLs of all files that it imports, its own first.',
+    }),
+  },
+  closed,
+);
+export type ReadFiles = Static<typeof ReadFiles>;
 
 /** Something that a kind's code has made, and that outlives its bots. */
 export const LeftBehind = Type.Object(
@@ -204,7 +218,7 @@ export const HostAnswers = Type.Partial(
   Type.Object({
     attachEvents: Type.Object({ bots: Type.Array(HostedState) }, closed),
     load: Loaded,
-    sources: Type.Array(KeptSource),
+    readFiles: ReadFiles,
     start: Type.Object(
       {
         failed: Type.Unsafe<Record<number, PlainError>>({

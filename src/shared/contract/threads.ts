@@ -24,6 +24,7 @@ import type {
   KindList,
   KindReleased,
   LoadedKinds,
+  ReloadedKinds,
   UpdateBotBody,
 } from './bots.js';
 import type { Config } from './config.js';
@@ -39,6 +40,7 @@ import type {
   KindFailure,
   LateError,
   LeftBehind,
+  ReadFiles,
 } from './host-messages.js';
 import type { HostList } from './hosts.js';
 import type { GroupQuery, IncidentGroups } from './incident-groups.js';
@@ -328,9 +330,11 @@ export type ControlMethods = LoopEvents & {
   applyFleet(input: { fleet: string; body: FleetBody; rights: Rights }): FleetPlan;
   /** Bots as a fleet file has them; those that are gone, or that the caller does not reach, are left out. */
   exportBots(input: { ids: string[]; rights: Rights }): FleetExport;
-  kinds(input: null): KindList;
+  kinds(input: { rights: Rights }): KindList;
   /** Ends the quarantine of a kind; its bots start. @throws DroverError `not_found`, `conflict` when there is none, `forbidden`. */
   releaseKind(input: { kind: string; rights: Rights }): KindReleased;
+  /** Reads a kind again, or all of them and new ones. @throws DroverError `not_found`, `conflict` with the reason. */
+  reloadKinds(input: { kind: string | null; rights: Rights }): ReloadedKinds;
   /**
    * @param cause only those of this one; absent from older nodes, and ignored by them. @param of of these reports, instead of those of this
    *   node.
@@ -490,6 +494,8 @@ export interface HostStart {
   programs: Programs;
   /** Files of kinds that are not read again. */
   sources: readonly KeptSource[];
+  /** Whether it notes the files that it reads, for {@link HostMethods.readFiles}. */
+  notesFiles: boolean;
   /** The lease of the node in its cluster; null for a single service. */
   lease: SharedLease | null;
   /** The host notes what its kinds make, for {@link HostMethods.leftBehind}. Costs each timer and socket a stack. */
@@ -521,8 +527,8 @@ export type HostMethods = {
   attachEvents(input: { port: HostPort; inFlight: SharedArrayBuffer }): { bots: HostedState[] };
   /** Loads a kind from a module URL. Answers with its description, or why it does not load. Several load side by side. */
   load(input: { module: string }): LoadedKinds;
-  /** The files that its kinds consist of, without packages; none where Node cannot tell. */
-  sources(input: null): KeptSource[];
+  /** What the kinds in these modules consist of. */
+  readFiles(input: { modules: string[] }): ReadFiles;
   /** Bots of the kinds in these modules, which are loaded, can be started from now on. Two of them must not have the same name. */
   use(input: { modules: string[] }): void;
   /**

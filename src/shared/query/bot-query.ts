@@ -19,6 +19,7 @@ export type QueriedBot = Pick<
   | 'labels'
   | 'data'
   | 'node'
+  | 'version'
   | 'fleet'
   | 'drift'
 >;
@@ -82,6 +83,8 @@ function fieldTest(term: FieldTerm): BotTest {
       return (bot) => isOneOf(term, bot[field]);
     case 'node':
       return ({ node }) => node !== undefined && isOneOf(term, node);
+    case 'version':
+      return ({ version }) => typeof version === 'string' && isOneOf(term, version);
     case 'fleet':
       return ({ fleet }) => fleet !== undefined && isOneOf(term, fleet);
     case 'drift':

@@ -37,6 +37,7 @@ export const FIELDS = {
   label: { type: 'label', of: 'bot', example: 'label:team=a' },
   node: { type: 'name', of: 'both', example: 'node:h1' },
   host: { type: 'number', of: 'bot', example: 'host:0' },
+  version: { type: 'name', of: 'bot', example: 'version:4f1c02ab' },
   restarts: {
     type: 'number',
     of: 'bot',
@@ -48,6 +49,8 @@ export const FIELDS = {
     aliases: ['error'],
     example: 'last_error:timeout',
   },
+  fleet: { type: 'name', of: 'bot', example: 'fleet:web' },
+  drift: { type: 'name', of: 'bot', values: ['true', 'false'], example: 'drift:true' },
   since: {
     type: 'age',
     of: 'bot',
@@ -81,9 +84,6 @@ export const FIELDS = {
   },
   actor: { type: 'name', of: 'line', example: 'actor:Ada' },
   activity: { type: 'name', of: 'line', example: 'activity:bot.restart' },
-  // Last, because what is completed is offered in this order.
-  fleet: { type: 'name', of: 'bot', example: 'fleet:web' },
-  drift: { type: 'name', of: 'bot', values: ['true', 'false'], example: 'drift:true' },
 } as const satisfies Record<string, Field>;
 
 export type FieldName = keyof typeof FIELDS;

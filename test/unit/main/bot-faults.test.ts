@@ -7,6 +7,7 @@ import type { BotDependencies } from '../../../src/main/bots/bot.js';
 import type { Found, Incidents } from '../../../src/main/bots/incidents.js';
 import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
 import { KindSchemas } from '../../../src/main/bots/kind-schemas.js';
+import { KindVersions } from '../../../src/main/bots/kind-versions.js';
 import { BotRegistry } from '../../../src/main/bots/registry.js';
 import { StartPace } from '../../../src/main/bots/start-pace.js';
 import {
@@ -92,6 +93,7 @@ async function registryWith(bots: Partial<CreateBotBody>[]): Promise<BotRegistry
   const registry = new BotRegistry({
     bots: dependencies,
     schemas,
+    versions: new KindVersions(),
     kinds,
     store,
     incidents,

@@ -6,6 +6,7 @@ import type { BotDependencies } from '../../../src/main/bots/bot.js';
 import type { Incidents } from '../../../src/main/bots/incidents.js';
 import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
 import { KindSchemas } from '../../../src/main/bots/kind-schemas.js';
+import { KindVersions } from '../../../src/main/bots/kind-versions.js';
 import { BotRegistry } from '../../../src/main/bots/registry.js';
 import { StartPace } from '../../../src/main/bots/start-pace.js';
 import type { HostThread } from '../../../src/main/threads/host-thread.js';
@@ -92,6 +93,7 @@ beforeEach(() => {
   registry = new BotRegistry({
     bots: dependencies,
     schemas,
+    versions: new KindVersions(),
     kinds: new KindQuarantine(),
     store,
     incidents,

@@ -38,6 +38,7 @@ it('a start that crosses the shutdown does not run the bot after its stop', asyn
     restarted: () => {},
     graceMs: 10_000,
     isolationOf: () => 'thread',
+    versionFor: () => '1',
     cluster: NO_OTHER_BOTS,
   } as unknown as BotDependencies;
   const running = { config: {}, labels: {}, desired: 'running' as const, dedicated: false };

@@ -6,6 +6,7 @@ import type { BotDependencies } from '../../../src/main/bots/bot.js';
 import type { Incidents } from '../../../src/main/bots/incidents.js';
 import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
 import { KindSchemas } from '../../../src/main/bots/kind-schemas.js';
+import { KindVersions } from '../../../src/main/bots/kind-versions.js';
 import { BotRegistry } from '../../../src/main/bots/registry.js';
 import { type StartLimits, StartPace } from '../../../src/main/bots/start-pace.js';
 import type { BotStore } from '../../../src/main/store/bot-store.js';
@@ -76,6 +77,7 @@ function registryWith(limits: Partial<StartLimits>): BotRegistry {
   return new BotRegistry({
     bots: dependencies,
     schemas,
+    versions: new KindVersions(),
     kinds,
     store: bots,
     incidents,

@@ -105,7 +105,7 @@ describe('who is blamed for a lost host', () => {
       new KindQuarantine(),
       1000,
     );
-    const kinds = new Map([['a', 'file:///kinds/a.mjs']]);
+    const kinds = new Map([['a', { module: 'file:///kinds/a.mjs', version: '1' }]]);
     const host = partial<HostThread>({ number: 0, lastBot: 'last', onlyBot, kinds });
     await faults.lost(host, error);
     expect(report.mock.calls[0]?.[0]).toMatchObject({ type, suspect });
@@ -115,7 +115,7 @@ describe('who is blamed for a lost host', () => {
 
 describe('who is blamed for a host that hangs', () => {
   const frames = [{ function: 'next', url: 'node:events', line: 1, column: 1 }];
-  const kinds = new Map([['a', 'file:///kinds/a.mjs']]);
+  const kinds = new Map([['a', { module: 'file:///kinds/a.mjs', version: '1' }]]);
 
   it.each([
     ['the stack names a bot', { frames, bot: 'named' }, 'named', / in bot named$/],
@@ -209,8 +209,8 @@ describe('code of a kind, outside of any bot, breaks hosts', () => {
         1000,
       );
       const loaded = new Map([
-        ['other', 'file:///kinds/b.mjs'],
-        ['a', url],
+        ['other', { module: 'file:///kinds/b.mjs', version: '1' }],
+        ['a', { module: url, version: '1' }],
       ]);
       // An error is never blamed on the bot whose code ran last.
       const lastBot = name.startsWith('an error') ? 'y' : null;

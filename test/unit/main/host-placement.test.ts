@@ -5,20 +5,21 @@ import { NoHostError } from '../../../src/main/bots/no-host.js';
 import { OwnHosts } from '../../../src/main/bots/own-hosts.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
 import type { HostState } from '../../../src/main/threads/host-life.js';
-import type { HostThread } from '../../../src/main/threads/host-thread.js';
+import type { HostedKind, HostThread } from '../../../src/main/threads/host-thread.js';
 import type { Isolation } from '../../../src/shared/contract/bots.js';
 import { Deferred } from '../../../src/shared/deferred.js';
 import { partial } from '../../harness/partial.js';
 import { settled } from './thread-fixture.js';
 
 const MAX_DEDICATED = 2;
+const DEMO = { kind: 'demo', version: '1', dedicated: false };
 
 /** The part of a host that placement sees. */
 class Host {
   readonly number: number;
   state: HostState;
   bots = 0;
-  readonly kinds: Map<string, string>;
+  readonly kinds: Map<string, HostedKind>;
   readonly exit = new Deferred();
   readonly gone = this.exit.promise;
   readonly isolation: Isolation;
@@ -27,7 +28,7 @@ class Host {
     this.isolation = isolation;
     this.number = number;
     this.state = state;
-    this.kinds = new Map(kinds.map((kind) => [kind, `${kind}.js`]));
+    this.kinds = new Map(kinds.map((kind) => [kind, { module: `${kind}.js`, version: '1' }]));
   }
 }
 
@@ -49,14 +50,11 @@ function placementOf(count: HostCount): HostPlacement {
     share(number) {
       hosts.push(new Host(number, 'loading', ['demo']));
     },
-    async start(number, kind, isolation) {
+    async start(number, { kind, version }, isAlone, isolation) {
       if (kind === 'broken') throw new NoHostError('it does not load');
-      const host = new Host(
-        number,
-        'reserved',
-        kind === null ? ['demo', 'irc'] : [kind],
-        isolation,
-      );
+      const host = new Host(number, 'reserved', isAlone ? [kind] : ['demo', 'irc'], isolation);
+      // What is asked for is loaded, except a kind that breaks its host.
+      if (host.kinds.has(kind)) host.kinds.set(kind, { module: `${kind}.js`, version });
       hosts.push(host);
       return partial<HostThread>(host);
     },
@@ -67,8 +65,8 @@ function placementOf(count: HostCount): HostPlacement {
   });
 }
 
-const place = async (id: string, kind: string, dedicated = false): Promise<number> =>
-  (await placement.place({ id, kind, dedicated })).number;
+const place = async (id: string, kind: string, dedicated = false, version = '1'): Promise<number> =>
+  (await placement.place({ id, kind, version, dedicated })).number;
 
 describe('shared hosts', () => {
   it('a bot goes to the host with the fewest bots that has its kind', async () => {
@@ -108,8 +106,7 @@ describe('shared hosts', () => {
 describe('hosts that are started as bots come', () => {
   /** Places so many bots without waiting for them. */
   const come = (count: number): void => {
-    for (let n = 0; n < count; n++)
-      void placement.place({ id: `${n}`, kind: 'demo', dedicated: false });
+    for (let n = 0; n < count; n++) void placement.place({ ...DEMO, id: `${n}` });
   };
   const loads = () => hosts.map(({ bots }) => bots);
   const open = async (number: number): Promise<void> => {
@@ -175,8 +172,7 @@ describe('hosts that are started as bots come', () => {
   });
 
   it('those of the other isolation, too', async () => {
-    const other = (id: string) =>
-      placement.place({ id, kind: 'demo', dedicated: false, isolation: 'process' });
+    const other = (id: string) => placement.place({ ...DEMO, id, isolation: 'process' });
     for (let n = 0; n < FULL_BOTS; n++) await other(`${n}`);
     expect(loads()).toEqual([0, FULL_BOTS]);
     for (let n = 0; n < FULL_BOTS; n++) await other(`more-${n}`);
@@ -220,13 +216,29 @@ describe('reserved hosts', () => {
     await expect(place('b', 'broken')).rejects.toThrow('it does not load');
   });
 
-  it('there are eight such hosts at most', async () => {
-    for (let n = 0; n < 8; n++) await place(`a${n}`, `kind-${n}`);
-    await expect(place('b', 'kind-8')).rejects.toThrow('there are too many other bot hosts');
+  it('there are 64 such kinds and versions at most', async () => {
+    for (let n = 0; n < 64; n++)
+      await place(`a${n}`, n % 2 === 0 ? 'demo' : 'rare', false, `v${n}`);
+    const refused = 'no bot host has the bot kind rare: too many versions of kinds run already';
+    await expect(place('b', 'rare', false, 'v64')).rejects.toThrow(refused);
     (hosts[2] as Host).state = 'gone';
-    (hosts[2] as Host).exit.resolve();
-    await settled();
-    expect(await place('b', 'kind-8')).toBe(10);
+    expect(await place('b', 'rare', false, 'v64')).toBe(66);
+  });
+
+  it('bots of another version than that of the shared hosts are on hosts with that version alone', async () => {
+    expect(await place('a', 'demo')).toBe(0);
+    expect(await place('b', 'demo', false, '2')).toBe(2);
+    expect(await place('c', 'demo', false, '2')).toBe(2);
+    expect(await place('d', 'demo')).toBe(1);
+    // One that has the version with it takes precedence.
+    (hosts[1] as Host).kinds.set('demo', { module: 'demo.js', version: '2' });
+    expect(await place('e', 'demo', false, '2')).toBe(1);
+  });
+
+  it('many bots of such a version are spread over as many hosts as there are shared ones', async () => {
+    placement = placementOf({ count: 2, most: 3 });
+    for (let n = 0; n < 200; n++) await place(`a${n}`, 'demo', false, '2');
+    expect(hosts.slice(2).map(({ bots }) => bots)).toEqual([67, 67, 66]);
   });
 
   it('the two halves of quarantined bots are on two hosts, away from all others', async () => {
@@ -238,8 +250,9 @@ describe('reserved hosts', () => {
   it('a place on a host that lost its kind is given back', async () => {
     quarantine.lost(['a', 'b'], Date.now());
     quarantine.lost(['a', 'b'], Date.now());
-    await expect(place('a', 'rare')).rejects.toThrow('it did not load on bot host 2');
-    expect(left).toEqual([2]);
+    // Both the host of the quarantined bots, which has no others yet, and the one that was started for this kind.
+    await expect(place('a', 'rare')).rejects.toThrow('it did not load on bot host 3');
+    expect(left).toEqual([2, 3]);
   });
 });
 
@@ -266,8 +279,7 @@ describe('dedicated hosts', () => {
   });
 
   it('suspects have at most half of what others leave, and wait for more', async () => {
-    const suspect = (id: string) =>
-      placement.place({ id, kind: 'demo', dedicated: false, isSuspect: true });
+    const suspect = (id: string) => placement.place({ ...DEMO, id, isSuspect: true });
     expect((await suspect('a')).number).toBe(2);
     await expect(suspect('b')).rejects.toThrow(NoHostError);
     expect(() => placement.own.admitSuspect()).toThrow(
@@ -285,9 +297,9 @@ describe('dedicated hosts', () => {
 describe('hosts that are not what the shared ones are', () => {
   const other = (id: string, kind = 'demo') =>
     placement.place({
+      ...DEMO,
       id,
       kind,
-      dedicated: false,
       isolation: 'process',
     }) as unknown as Promise<Host>;
 
@@ -306,17 +318,20 @@ describe('hosts that are not what the shared ones are', () => {
     expect(next.state).toBe('reserved');
   });
 
-  it('a kind that it lacks is said, and it stays for the others', async () => {
+  it('a kind that it lacks has its own, and it stays for the others', async () => {
     const first = await other('a');
     await other('b');
-    await expect(other('c', 'missing')).rejects.toThrow(NoHostError);
+    const own = await other('c', 'rare');
+    expect([...own.kinds.keys()]).toEqual(['rare']);
+    expect(own.isolation).toBe('process');
+    await expect(other('c', 'broken')).rejects.toThrow(NoHostError);
     expect((await other('d')).number).toBe(first.number);
   });
 });
 
 describe('groups', () => {
   const member = (id: string, group: string, isolation: Isolation = 'thread') =>
-    placement.place({ id, kind: 'demo', dedicated: false, isolation, group });
+    placement.place({ ...DEMO, id, isolation, group });
 
   it('bots of one share a host, those of another isolation another', async () => {
     const [a, b] = await Promise.all([member('a', 'ours'), member('b', 'ours')]);
@@ -324,6 +339,17 @@ describe('groups', () => {
     const c = await member('c', 'ours', 'process');
     expect(c.number).not.toBe(a.number);
     expect(c.isolation).toBe('process');
+  });
+
+  it('bots of another version have another host, as long as both versions run', async () => {
+    const a = await member('a', 'ours');
+    const next = (id: string) =>
+      placement.place({ ...DEMO, id, version: '2', group: 'ours' }) as Promise<HostThread>;
+    const b = await next('b');
+    expect(b.number).not.toBe(a.number);
+    expect(await next('c')).toBe(b);
+    expect(await member('d', 'ours')).toBe(a);
+    expect([a.bots, b.bots]).toEqual([2, 2]);
   });
 
   it('a quarantined bot stays with its group', async () => {

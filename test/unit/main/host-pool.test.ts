@@ -5,19 +5,23 @@ import {
   type PoolListener,
 } from '../../../src/main/bots/host-pool.js';
 import { KindQuarantine } from '../../../src/main/bots/kind-quarantine.js';
+import { KindVersions } from '../../../src/main/bots/kind-versions.js';
 import { Quarantine } from '../../../src/main/bots/quarantine.js';
 import type { HostState } from '../../../src/main/threads/host-life.js';
-import type { HostThread } from '../../../src/main/threads/host-thread.js';
+import type { HostedKind, HostThread } from '../../../src/main/threads/host-thread.js';
 import { KindBrokeHost } from '../../../src/main/threads/kind-loading.js';
 import type { LoadedKinds } from '../../../src/shared/contract/bots.js';
 import { Deferred } from '../../../src/shared/deferred.js';
 import { partial } from '../../harness/partial.js';
 import { PATIENCE_MS } from '../../harness/patience.js';
 
+const NO_KINDS = { modules: [], programs: {} };
+
 class Host {
   readonly number: number;
   state: HostState = 'loading';
-  readonly kinds = new Map<string, string>();
+  readonly kinds = new Map<string, HostedKind>();
+  readonly isolation = 'thread';
   readonly opened = new Deferred<LoadedKinds>();
   readonly #exit = new Deferred();
   readonly gone = this.#exit.promise;
@@ -28,6 +32,10 @@ class Host {
 
   open(): Promise<LoadedKinds> {
     return this.opened.promise;
+  }
+
+  async readFiles(): Promise<null> {
+    return null;
   }
 
   kill(): void {
@@ -49,6 +57,7 @@ function poolOf(
     options: partial<HostPoolOptions>(options),
     quarantine: new Quarantine(),
     kinds: new KindQuarantine(),
+    versions: new KindVersions(),
     broadcaster: {} as never,
     create,
   });
@@ -57,14 +66,15 @@ function poolOf(
 it('a kind that is being loaded when the service shuts down is not reported as broken', async () => {
   const hosts: Host[] = [];
   const kindDropped = vi.fn();
-  const options = { count: 2, maxDedicated: 0, modules: ['kind.js'], graceMs: 1 };
+  const options = { count: 2, maxDedicated: 0, graceMs: 1 };
   const pool = poolOf(options, (number) => {
     const host = new Host(number);
     hosts.push(host);
     return partial<HostThread>(host);
   });
   const started = pool.start(
-    partial<PoolListener>({ kindDropped, awake() {}, opened() {}, ending() {} }),
+    { modules: ['kind.js'], programs: {} },
+    partial<PoolListener>({ kindDropped, awake() {}, ending() {} }),
   );
   hosts[0]?.opened.resolve({ kinds: [], failed: [] });
   await vi.waitFor(() => expect(hosts).toHaveLength(2), PATIENCE_MS);
@@ -86,9 +96,9 @@ it('a thread that does not end holds up only the bot whose native code it runs',
     whenFreeOf: () => new Promise(() => {}),
   });
   host.opened.resolve({ kinds: [], failed: [] });
-  const options = { count: 1, maxDedicated: 0, modules: [], graceMs: 1 };
+  const options = { count: 1, maxDedicated: 0, graceMs: 1 };
   const pool = poolOf(options, () => partial<HostThread>(host));
-  await pool.start(partial<PoolListener>({ awake() {}, opened() {}, ending() {}, lost() {} }));
+  await pool.start(NO_KINDS, partial<PoolListener>({ awake() {}, ending() {}, lost() {} }));
   const other = pool.clear('other');
   await vi.advanceTimersByTimeAsync(10_000);
   expect(await other).toBe(0);
@@ -105,7 +115,7 @@ it('a host on which a run ignores its signal is replaced when no other bot is th
   onTestFinished(() => void vi.useRealTimers());
   const hosts: (Host & { bots: number; someBot: string | null })[] = [];
   const overdue = vi.fn(async () => {});
-  const options = { count: 1, maxDedicated: 0, modules: [], graceMs: 1000 };
+  const options = { count: 1, maxDedicated: 0, graceMs: 1000 };
   const pool = poolOf(options, (number) => {
     const host = Object.assign(new Host(number), { bots: 0, someBot: null });
     host.opened.resolve({ kinds: [], failed: [] });
@@ -115,7 +125,8 @@ it('a host on which a run ignores its signal is replaced when no other bot is th
     return partial<HostThread>(host);
   });
   await pool.start(
-    partial<PoolListener>({ awake() {}, opened() {}, ending() {}, retiring() {}, overdue }),
+    NO_KINDS,
+    partial<PoolListener>({ awake() {}, ending() {}, retiring() {}, overdue }),
   );
   const [first] = hosts;
   if (!first) throw new Error('no host was started');

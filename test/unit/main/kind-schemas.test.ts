@@ -41,7 +41,7 @@ it('says why a kind is unknown: its module did not load, or kinds are read at th
   const helper = { module: 'file:///kinds/help.mjs', error: 'no kind', helper: true };
   add([helper]);
   expect(check('help')).toThrow(
-    'unknown kind "help"; there are: walker (kinds are read when the service starts)',
+    'unknown kind "help"; there are: walker (drover kinds reload finds new ones)',
   );
   add([helper, { module: 'file:///kinds/runner.mjs', error: 'run is missing' }]);
   expect(check('runner')).toThrow(

@@ -7,7 +7,9 @@ import {
   Incident,
   KindList,
   KindReleased,
+  ListedKind,
   MoveBotBody,
+  ReloadedKinds,
   UpdateBotBody,
 } from '../bots.js';
 import { BotSnapshot } from '../event-schemas.js';
@@ -33,6 +35,38 @@ import type { Routes } from './route.js';
 const NO_BOT = '`no bot "x"`: it does not exist, or the token is not allowed to see it.';
 const BUSY = 'Another operation on the bot is in progress.';
 const HOST_GONE = 'Its bot host is restarting, or the service is under pressure.';
+
+const NO_KIND = '`no bot kind "x"`';
+const RELOAD =
+  'The files are loaded by a bot host of their own. What they hold is the version with which bots start from then on; bots that run are not touched. When a file does not load, or the configuration of a bot would not be valid any more, nothing changes. The token must not be limited to some bots. In a cluster every node reads its own files.';
+const RELOAD_ERRORS = {
+  403: 'The token is limited to some bots.',
+  409: '`the bot kind demo is not reloaded: …` with the reason.',
+};
+const KIND = {
+  kind: 'demo',
+  description: 'Walks about in the demo world.',
+  config: { type: 'object' },
+  commands: { say: { description: 'Says something.', args: { type: 'object' } } },
+  quarantine: null,
+  changed: false,
+  versions: [{ version: '4f1c02ab', package: 'drover@0.1.0', is_current: true, bots: 12 }],
+};
+const RELOADED = {
+  kinds: [
+    {
+      kind: 'trader',
+      version: 'b07d51e3',
+      before: '91ac20f4',
+      files: { added: [], removed: [], changed: ['trader.mjs'] },
+      config: { added: ['limit'], removed: [], changed: [] },
+      commands: { added: [], removed: [], changed: [] },
+      bots: 250,
+      released: 0,
+    },
+  ],
+  failed: [],
+};
 
 const INCIDENTS_QUERY = { cause: cause('Only incidents of this cause.'), limit };
 
@@ -320,20 +354,41 @@ export const BOT_ROUTES = {
         description: 'In the order in which they were loaded.',
         schema: KindList,
         example: {
-          kinds: [
-            {
-              kind: 'demo',
-              description: 'Walks about in the demo world.',
-              config: { type: 'object' },
-              commands: { say: { description: 'Says something.', args: { type: 'object' } } },
-              quarantine: null,
-              changed: false,
-            },
-          ],
+          kinds: [KIND],
           failed: [],
         },
       },
     },
+  },
+  'GET /api/kinds/{kind}': {
+    id: 'getKind',
+    access: 'read',
+    tag: 'Bots',
+    summary: 'Get a kind of bots',
+    answers: {
+      200: { description: 'With the versions that bots run.', schema: ListedKind, example: KIND },
+    },
+    errors: { 404: NO_KIND },
+  },
+  'POST /api/kinds/reload': {
+    id: 'reloadKinds',
+    access: 'control',
+    activity: 'kinds.reload',
+    tag: 'Bots',
+    summary: 'Read all kinds again',
+    description: `Finds new kinds too. ${RELOAD}`,
+    answers: { 200: { description: 'Reloaded.', schema: ReloadedKinds, example: RELOADED } },
+    errors: RELOAD_ERRORS,
+  },
+  'POST /api/kinds/{kind}/reload': {
+    id: 'reloadKind',
+    access: 'control',
+    activity: 'kind.reload',
+    tag: 'Bots',
+    summary: 'Read a kind of bots again',
+    description: `A kind that is not known yet is looked for among the files that are new. ${RELOAD}`,
+    answers: { 200: { description: 'Reloaded.', schema: ReloadedKinds, example: RELOADED } },
+    errors: { ...RELOAD_ERRORS, 404: NO_KIND },
   },
   'POST /api/kinds/{kind}/release': {
     id: 'releaseKind',
@@ -352,7 +407,7 @@ export const BOT_ROUTES = {
     },
     errors: {
       403: 'The token is limited to some bots.',
-      404: '`no bot kind "x"`',
+      404: NO_KIND,
       409: '`the bot kind demo is not quarantined`',
     },
   },

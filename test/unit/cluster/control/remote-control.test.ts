@@ -323,12 +323,15 @@ test('incidents and kinds are those of all nodes that answer', async () => {
   const incident = (id: string): object =>
     // That of y is of an earlier version.
     id === 'x' ? { ...plain, id, at_ms: 1, cause, last_lines_at_ms } : { ...plain, id };
+  const version = (name: string, bots: number) => ({
+    ...{ version: name, package: null, is_current: name !== 'v', bots },
+  });
   const list = (kind: string, quarantine: object | null) => ({
     incidents: ({ of }: { of?: unknown }) => ({ incidents: of ? [] : [incident(kind)] }),
     kinds: () => ({
       kinds: [
-        { kind: 'both', quarantine, changed: false },
-        { kind, quarantine: null, changed: false },
+        { kind: 'both', quarantine, changed: false, versions: [version(kind, 2), version('v', 1)] },
+        { kind, quarantine: null, changed: false, versions: [] },
       ],
       failed: [],
     }),
@@ -350,8 +353,16 @@ test('incidents and kinds are those of all nodes that answer', async () => {
   expect(await a.incidents({ bot: null, limit: 1, rights: ADMIN })).toMatchObject({
     incidents: [{ id: 'y' }],
   });
-  expect(await a.kinds(null)).toMatchObject({
-    kinds: [{ kind: 'both', quarantine: held }, { kind: 'x' }, { kind: 'y' }],
+  expect(await a.kinds({ rights: ADMIN })).toMatchObject({
+    kinds: [
+      {
+        kind: 'both',
+        quarantine: held,
+        versions: [version('x', 2), version('y', 2), version('v', 2)],
+      },
+      { kind: 'x' },
+      { kind: 'y' },
+    ],
   });
   expect(await a.releaseKind({ kind: 'both', rights: ADMIN })).toMatchObject({ started: 4 });
 });

@@ -1,0 +1,220 @@
+// Runs in main. Reads kinds again while the service runs, and makes what it finds the versions with which bots start.
+
+import { isDeepStrictEqual } from 'node:util';
+import type {
+  Difference,
+  Isolation,
+  KindInfo,
+  LoadedKinds,
+  ReloadedKind,
+  ReloadedKinds,
+} from '../../shared/contract/bots.js';
+import type { Config } from '../../shared/contract/config.js';
+import type { JsonObject } from '../../shared/contract/json.js';
+import { DroverError, messageOf } from '../../shared/errors.js';
+import { noKind } from '../../shared/no-bot.js';
+import { Semaphore } from '../../shared/semaphore.js';
+import type { StartLink } from '../threads/host-link.js';
+import type { HostPool } from './host-pool.js';
+import { allFailed, findKinds, type KindModules, programOptions } from './kind-modules.js';
+import type { KindQuarantine } from './kind-quarantine.js';
+import type { KindSchemas } from './kind-schemas.js';
+import { type TriedKinds, tryKinds } from './kind-trial.js';
+import { contents, isShipped, type KindVersion, type KindVersions } from './kind-versions.js';
+import type { BotRegistry } from './registry.js';
+
+export interface KindReloadParts {
+  config: Config;
+  /** What was found until now. */
+  kinds: KindModules;
+  versions: KindVersions;
+  schemas: KindSchemas;
+  quarantine: KindQuarantine;
+  hosts: Pick<HostPool, 'renew' | 'threads'>;
+  registry: Pick<BotRegistry, 'specs' | 'releaseKind' | 'versionOf'>;
+  /** Starts a host, by isolation. */
+  links: Readonly<Record<Isolation, StartLink>>;
+  say: (line: string) => void;
+}
+
+/** What was read and can be used. Nothing has changed yet. */
+export interface PreparedReload {
+  /** Makes it the versions with which bots start. */
+  commit(): ReloadedKinds;
+}
+
+/** Bots that an error names; the others are counted. */
+const NAMED_BOTS = 3;
+/** Reloads that wait for the one that is under way; further ones are refused. */
+const MAX_WAITING = 8;
+
+export class KindReload {
+  readonly #parts: KindReloadParts;
+  readonly #turn = new Semaphore({ permits: 1, maxQueued: MAX_WAITING });
+
+  constructor(parts: KindReloadParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Reads a kind again, or all of them and new ones. Nothing that runs is touched.
+   * @param kind null for all. @throws DroverError `not_found`; `conflict` with the reason when something is wrong, and then nothing changes.
+   */
+  async reload(kind: string | null): Promise<ReloadedKinds> {
+    return this.#turn.run(async () => (await this.prepare(kind)).commit());
+  }
+
+  /** The first half of {@link reload}. */
+  async prepare(kind: string | null): Promise<PreparedReload> {
+    const { config, kinds } = this.#parts;
+    const found = findKinds(config.kinds, programOptions(config));
+    const modules = this.#modulesOf(kind, found);
+    const isolation = (kind && config.hosts.isolation_by_kind[kind]) || config.hosts.isolation;
+    const { programs } = found;
+    const set = { modules, programs, startLink: this.#parts.links[isolation] };
+    const tried = await tryKinds(config, set);
+    const failed = allFailed(found, tried.failed);
+    const versions = tried.versions.filter((one) => kind === null || one.kind === kind);
+    if (kind !== null && versions.length === 0) throw this.#missing(kind, modules, failed);
+    for (const { kind: name, module } of kind === null ? this.#own() : []) {
+      if (versions.every((one) => one.kind !== name)) throw this.#missing(name, [module], failed);
+    }
+    const check = (): void => {
+      for (const version of versions) this.#check(version, tried);
+    };
+    check();
+    return {
+      commit: () => {
+        // Configurations may have been changed meanwhile.
+        check();
+        return this.#commit(versions, kind === null ? failed : kinds.failed);
+      },
+    };
+  }
+
+  /** The kinds that do not ship. */
+  #own(): KindVersion[] {
+    return [...this.#parts.versions.all()].filter(({ module }) => !isShipped(module));
+  }
+
+  /** The modules to read: that of the kind, all that are of no known kind when the kind is not known, or all. */
+  #modulesOf(kind: string | null, found: KindModules): readonly string[] {
+    const all = found.modules.filter((module) => !isShipped(module));
+    if (kind === null) return all;
+    const known = this.#parts.versions.current(kind);
+    if (!known) {
+      const others = new Set(this.#own().map(({ module }) => module));
+      return all.filter((module) => !others.has(module));
+    }
+    if (isShipped(known.module)) {
+      throw new DroverError('conflict', `the bot kind ${kind} is part of Drover`);
+    }
+    if (!all.includes(known.module)) throw this.#missing(kind, [known.module], found.failed);
+    return [known.module];
+  }
+
+  #missing(kind: string, modules: readonly string[], failed: LoadedKinds['failed']): DroverError {
+    const why = failed.find(({ module }) => modules.includes(module));
+    if (!this.#parts.versions.current(kind)) return noKind(kind);
+    const reason = why ? `${why.module}: ${why.error}` : `${modules[0]} is not there any more`;
+    return refused(kind, reason);
+  }
+
+  /** @throws DroverError `conflict` when bots of the kind could not be started with this version. */
+  #check({ kind }: KindVersion, { schemas }: TriedKinds): void {
+    const faults = this.#parts.registry.specs().flatMap((spec): string[] => {
+      if (spec.kind !== kind) return [];
+      try {
+        schemas.checkConfig(kind, spec.config);
+        return [];
+      } catch (thrown) {
+        return [`${spec.id}: ${messageOf(thrown)}`];
+      }
+    });
+    if (faults.length === 0) return;
+    const more = faults.length - NAMED_BOTS;
+    const named = faults.slice(0, NAMED_BOTS).join('; ');
+    throw refused(
+      kind,
+      `configurations would not be valid any more: ${named}${more > 0 ? `; and ${more} more` : ''}`,
+    );
+  }
+
+  /** @param failed the modules that are no kinds. */
+  #commit(read: readonly KindVersion[], failed: LoadedKinds['failed']): ReloadedKinds {
+    const { versions, schemas, kinds, hosts, say } = this.#parts;
+    kinds.failed = failed;
+    const changed = read.map((version): ReloadedKind => {
+      const before = versions.current(version.kind);
+      versions.use(version);
+      schemas.add([version.info], versions.modules(), failed);
+      const isNew = version.id !== before?.id;
+      if (isNew) say(`the bot kind ${version.kind} has version ${version.id}${since(before)}`);
+      return { ...changeOf(before, version), ...this.#bots(version, isNew) };
+    });
+    const used = new Set(
+      [...hosts.threads()].flatMap((host) =>
+        [...host.kinds].map(([kind, { version }]) => `${kind}@${version}`),
+      ),
+    );
+    versions.forget(({ kind, id }) => used.has(`${kind}@${id}`));
+    if (changed.some(({ version, before }) => version !== before)) hosts.renew();
+    return { kinds: changed, failed: kinds.failed };
+  }
+
+  #bots(version: KindVersion, isNew: boolean): Pick<ReloadedKind, 'bots' | 'released'> {
+    const { registry, quarantine } = this.#parts;
+    const { kind, id } = version;
+    // Other code may not break hosts.
+    const isReleased = isNew && quarantine.holdOf(kind) !== null;
+    const released = isReleased ? registry.releaseKind(kind) : 0;
+    const running = registry.specs().filter((spec) => {
+      const runs = spec.kind === kind ? registry.versionOf(spec.id) : null;
+      return runs !== null && runs !== id;
+    });
+    return { bots: running.length, released };
+  }
+}
+
+function refused(kind: string, reason: string): DroverError {
+  return new DroverError('conflict', `the bot kind ${kind} is not reloaded: ${reason}`);
+}
+
+function since(before: KindVersion | undefined): string {
+  return before ? ` from now on, before it ${before.id}` : ' and is new';
+}
+
+function changeOf(
+  before: KindVersion | undefined,
+  after: KindVersion,
+): Omit<ReloadedKind, 'bots' | 'released'> {
+  const { kind, id, info } = after;
+  return {
+    kind,
+    version: id,
+    before: before?.id ?? null,
+    files: difference(filesOf(before), filesOf(after)),
+    config: difference(keysOf(before?.info), keysOf(info)),
+    commands: difference(before?.info.commands ?? {}, info.commands),
+  };
+}
+
+function filesOf(version: KindVersion | undefined): Record<string, string> {
+  return version ? Object.fromEntries(contents(version.files, version.module)) : {};
+}
+
+function keysOf(info: KindInfo | undefined): JsonObject {
+  return (info?.config['properties'] ?? {}) as JsonObject;
+}
+
+function difference(before: object, after: object): Difference {
+  const [from, to] = [new Map(Object.entries(before)), new Map(Object.entries(after))];
+  const names = [...to.keys()];
+  return {
+    added: names.filter((name) => !from.has(name)),
+    removed: [...from.keys()].filter((name) => !to.has(name)),
+    changed: names.filter(
+      (name) => from.has(name) && !isDeepStrictEqual(from.get(name), to.get(name)),
+    ),
+  };
+}
