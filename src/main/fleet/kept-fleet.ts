@@ -27,6 +27,8 @@ export class KeptFleet {
   readonly #path: string;
   readonly #fleets: Pick<Fleets, 'apply'>;
   readonly #say: Say;
+  /** What is checked or applied. A signal that comes meanwhile waits. */
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(path: string, fleets: Pick<Fleets, 'apply'>, say: Say) {
     this.#path = path;
@@ -38,7 +40,11 @@ export class KeptFleet {
    * Reads the file, and checks it against the bots and the kinds. @param fleet what was read already.
    * @returns what applies it. @throws StartupError with `file:line:column` of each fault.
    */
-  async check(fleet?: Fleet): Promise<() => Promise<void>> {
+  check(fleet?: Fleet): Promise<() => Promise<void>> {
+    return this.#next(() => this.#check(fleet));
+  }
+
+  async #check(fleet?: Fleet): Promise<() => Promise<void>> {
     const { name, bots, placeOf } = fleet ?? (await readKeptFleet(this.#path));
     const input = (dry_run: boolean) => ({
       fleet: name,
@@ -51,10 +57,17 @@ export class KeptFleet {
       const faults = refused.map(({ id, reason }) => `${placeOf(id)}: bot ${id}: ${reason}`);
       throw new StartupError(faults.slice(0, MAX_LINES).join('; '));
     }
-    return async () => {
-      const plan = await this.#fleets.apply(input(false));
-      this.#tell(name, plan.steps, plan.unchanged);
-    };
+    return () =>
+      this.#next(async () => {
+        const plan = await this.#fleets.apply(input(false));
+        this.#tell(name, plan.steps, plan.unchanged);
+      });
+  }
+
+  #next<T>(task: () => Promise<T>): Promise<T> {
+    const run = this.#last.then(task, task);
+    this.#last = run.catch(() => {});
+    return run;
   }
 
   #tell(name: string, steps: readonly FleetStep[], unchanged: number): void {
