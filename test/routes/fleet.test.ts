@@ -274,6 +274,10 @@ describe('applying a fleet', () => {
     );
     const bots = Array.from({ length: 100 }, (_, n) => quiet(`a-${n}`, { labels }));
     expect((await dryRun(bots)).steps).toHaveLength(100);
+    const text = JSON.stringify({ bots: [], x: 'x'.repeat(16 * 1024 * 1024) });
+    const headers = { 'content-type': 'application/json' };
+    const large = await call(service, 'POST', '/api/fleet/web', { text, headers });
+    expectError(large, 413);
   });
 });
 
