@@ -112,6 +112,10 @@ describe('applying a fleet', () => {
     const config = { message_bytes: 100, events_per_second: 0 };
     expect(await apply([quiet('a', { config })])).toMatchObject({ steps: [], unchanged: 1 });
     expect(await apply([quiet('a', { isolation: 'thread' })])).toMatchObject({ unchanged: 1 });
+    // Nor does it restart the bot beside another change.
+    expect(only(await apply([quiet('a', { config, labels: { x: 'y' } })])).changes).toEqual({
+      'labels.x': { to: 'y' },
+    });
     expect((await shown('a')).started_at_ms).toBe(started_at_ms);
   });
 

@@ -19,6 +19,8 @@ export interface ExpandedBot {
   offset: number;
 }
 
+/** Templates that extend each other, one the next. */
+const MAX_CHAIN = 32;
 /** `{n}`, or `{n:3}` for at least three digits. */
 const NUMBER = /\{n(?::([1-9]))?\}/g;
 
@@ -44,6 +46,10 @@ export function expandFleet(
     if (chain.includes(name)) {
       const circle = [...chain.slice(chain.indexOf(name)), name].join(' -> ');
       fault(from, `templates extend each other in a circle: ${circle}`);
+      return undefined;
+    }
+    if (chain.length > MAX_CHAIN) {
+      fault(from, `more than ${MAX_CHAIN} templates extend each other`);
       return undefined;
     }
     if (layers.has(name)) return layers.get(name);

@@ -1,7 +1,7 @@
 // Reads YAML 1.2 or JSON as a value that knows where each of its parts is in the text. Loads yaml with the first file.
 
 import type { Json, JsonObject } from '../contract/json.js';
-import type { Node, Pair, YAMLMap } from './yaml.js';
+import type { CST, Node, Pair, Parser, YAMLMap } from './yaml.js';
 
 type Yaml = typeof import('./yaml.js');
 
@@ -9,6 +9,8 @@ type Yaml = typeof import('./yaml.js');
 const MAX_VALUES = 1_000_000;
 /** As for bodies of requests: http.max_json_depth. */
 const MAX_DEPTH = 64;
+/** Collections that may be open while yaml reads: it keeps up to three for a level, and ends the process when its stack is full. */
+const MAX_OPEN = 3 * MAX_DEPTH + 10;
 /** Faults that are reported of one file; later ones often follow from the first. */
 const MAX_FAULTS = 20;
 /** What earlier versions of YAML take for a truth value. */
@@ -73,22 +75,23 @@ export async function locate(text: string, file: string): Promise<Located> {
   // Windows editors write a byte order mark.
   const source = text.replace(/^\ufeff/, '');
   const lines = new yaml.LineCounter();
-  const document = yaml.parseDocument(source, {
-    lineCounter: lines,
-    prettyErrors: false,
-    version: '1.2',
-    // The reader below finds them without comparing each key with each.
-    uniqueKeys: false,
-  });
   const placeOf = (offset: number): string => {
     const { line, col } = lines.linePos(offset);
     return `${file}:${Math.max(1, line)}:${Math.max(1, col)}`;
   };
   const faults = new Faults(placeOf);
-  for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
-    const words = code === 'MULTIPLE_DOCS' ? 'a second document (---): write one' : message;
-    faults.add(pos[0], words.charAt(0).toLowerCase() + words.slice(1));
+  lines.addNewLine(0);
+  const parser = new yaml.Parser(lines.addNewLine);
+  const tokens = [...tokensOf(yaml, parser, source, faults)];
+  faults.check();
+  // The reader below finds keys that are there twice without comparing each with each.
+  const composer = new yaml.Composer({ prettyErrors: false, version: '1.2', uniqueKeys: false });
+  const [document, second] = composer.compose(tokens, true, source.length);
+  if (!document) throw new Error('there is a document for every text');
+  for (const { message, pos } of [...document.errors, ...document.warnings]) {
+    faults.add(pos[0], message.charAt(0).toLowerCase() + message.slice(1));
   }
+  if (second) faults.add(second.range[0], 'a second document (---): write one');
   faults.check();
   const { explicit, version } = document.directives?.yaml ?? {};
   if (explicit && version !== '1.2') faults.add(0, `YAML ${version}: only YAML 1.2 is read`);
@@ -119,6 +122,22 @@ export async function locate(text: string, file: string): Promise<Located> {
       return undefined;
     },
   };
+}
+
+/** A text that is nested too deep ends early, with a fault. */
+function* tokensOf(
+  { Lexer }: Yaml,
+  parser: Parser,
+  source: string,
+  faults: Faults,
+): Generator<CST.Token> {
+  for (const lexeme of new Lexer().lex(source)) {
+    yield* parser.next(lexeme);
+    if (parser.stack.length <= MAX_OPEN) continue;
+    faults.add(parser.offset, `nested more than ${MAX_DEPTH} levels deep`);
+    return;
+  }
+  yield* parser.end();
 }
 
 function startOf(node: Node | null): number {

@@ -231,6 +231,11 @@ describe('a fault has its line and column', () => {
       `name: web\nbots: ${'['.repeat(70)}${']'.repeat(70)}\n`,
       'f.yaml:2:71: nested more than 64 levels deep',
     ],
+    [
+      'templates in a long chain',
+      `name: web\nbots: []\ntemplates:\n${Array.from({ length: 40 }, (_, n) => `  t${n}: {extends: t${n + 1}}\n`).join('')}  t40: {}\n`,
+      'f.yaml:36:18: more than 32 templates extend each other',
+    ],
   ])('%s', async (_, text, fault) => {
     expect(await faultsOf(text)).toEqual([fault]);
   });
@@ -262,6 +267,35 @@ describe('a fault has its line and column', () => {
       'name: web\ntemplates:\n  t: {kind: k, config: {p: {$env: NOPE}}}\nbots:\n' +
       '  - {id: a, template: t}\n  - {id: b, template: t}\n';
     expect(await faultsOf(text)).toEqual(['f.yaml:3:28: the variable NOPE is not set']);
+  });
+
+  it.each<[what: string, text: string]>([
+    ['lists in brackets', '['.repeat(100_000)],
+    ['objects in braces', '{a: '.repeat(100_000)],
+    ['lists in one line', '- '.repeat(100_000)],
+    ['keys in one line', '? '.repeat(100_000)],
+    [
+      'levels of indentation',
+      Array.from({ length: 2000 }, (_, n) => `${' '.repeat(n)}a:\n`).join(''),
+    ],
+  ])('%s without end are refused before the parser runs out of memory', async (_, text) => {
+    expect(await faultsOf(text)).toEqual([
+      expect.stringMatching(/^f\.yaml:\d+:\d+: nested more than 64 levels deep$/),
+    ]);
+  });
+
+  it('64 levels are no fault', async () => {
+    for (const [open, close] of [
+      ['[', ']'],
+      ['{a: ', '}'],
+    ] as const) {
+      const value = `${open.repeat(60)}1${close.repeat(60)}`;
+      expect((await read(entry(`config: {a: ${value}}`))).bots).toHaveLength(1);
+    }
+    // Each of these lines is two levels.
+    const lines = Array.from({ length: 28 }, (_, n) => `${' '.repeat(8 + 2 * n)}- a:\n`);
+    const block = withBots(`  - id: a\n    kind: k\n    config:\n      x:\n${lines.join('')}`);
+    expect((await read(block)).bots).toHaveLength(1);
   });
 
   it('aliases that repeat each other are refused before they fill the memory', async () => {
