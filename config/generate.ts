@@ -4,6 +4,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isLive } from '../src/main/environment/live-config.js';
 import { configKeys } from '../src/main/environment/load-config.js';
 import { CreateBotBody } from '../src/shared/contract/bots.js';
 import { Config, DEFAULTS } from '../src/shared/contract/config.js';
@@ -98,7 +99,9 @@ export function configPage(defaults: JsonObject): string {
     [path, ...(FLAGS[path]?.split(', ') ?? [])].map(code).join(', '),
     code(JSON.stringify(valueAt(defaults, path))),
     values(schema),
-    (schema as Shown).description ?? '',
+    [(schema as Shown).description ?? '', ...(isLive(path) ? ['Read again on SIGHUP.'] : [])].join(
+      ' ',
+    ),
   ]);
   const required = requiredOf(CreateBotBody as Shown);
   const fields = Object.entries((CreateBotBody as Shown).properties ?? {}).map(([name, field]) => [

@@ -134,7 +134,7 @@ export class FileNotes {
   }
 }
 
-/** Packages change with an installation and have a version of their own: their files are not kept. */
+/** Packages change with an installation and have a version: their files are not kept. */
 function isOwn(url: string): boolean {
   return isFile(url) && !url.includes('/node_modules/');
 }

@@ -4,6 +4,7 @@
 import * as nodeModule from 'node:module';
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import type { KeptSource, ReadFiles } from '../shared/contract/host-messages.js';
+import { KIND_HOOKS } from '../shared/package-paths.js';
 import { type FileHooks, FileNotes, fileHooks, type Note } from './kind-files.js';
 
 /** The parts of node:module that not every version has: `registerHooks` is new in Node 22.15. */
@@ -29,11 +30,11 @@ export function useSources({ kept, notes }: SourceUse): (modules: readonly strin
     registerHooks(fileHooks(kept, (note) => noted.add(note)));
     return (modules) => noted.of(modules);
   }
-  // There hooks run in a thread of their own, which costs 20 ms and 8 MB.
+  // There hooks run in another thread, which costs 20 ms and 8 MB.
   if (!notes && kept.length === 0) return () => noted.of([]);
   const { port1, port2 } = new MessageChannel();
   const data = { kept, port: port2 };
-  register(new URL('./kind-hooks.js', import.meta.url), { data, transferList: [port2] });
+  register(KIND_HOOKS, { data, transferList: [port2] });
   return (modules) => {
     for (;;) {
       const next = receiveMessageOnPort(port1) as { message: Note } | undefined;

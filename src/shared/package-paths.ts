@@ -43,6 +43,9 @@ export const PROGRAM_KIND = at('../kinds/program/program-kind.js');
 /** `dist/dashboard`, as vite leaves it (dashboard/vite.config.ts). */
 export const DASHBOARD_DIR = fileURLToPath(at('../../dashboard'));
 
+/** The hooks of bot hosts where Node has no synchronous ones. */
+export const KIND_HOOKS = at('../bot-host/kind-hooks.js');
+
 /** The folder of the package in the build. */
 export const PACKAGE_DIR = fileURLToPath(at('../../..'));
 

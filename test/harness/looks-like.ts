@@ -63,8 +63,11 @@ function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
+/** Also without the digits of versions and event ids. */
 function numberless(pattern: string): string {
-  return pattern.replace(/\b[0-9a-f]{10}-\d+|\d+(\\\.\d+)*/g, (found) =>
-    found.includes('-') ? '[0-9a-f]+-\\d+' : '[\\d.]+',
-  );
+  const digits = /\b[0-9a-f]{10}-\d+|\b[0-9a-f]{8}\b|\d+(\\\.\d+)*/g;
+  return pattern.replace(digits, (found) => {
+    if (found.includes('-')) return '[0-9a-f]+-\\d+';
+    return /^[0-9a-f]{8}$/.test(found) ? '[0-9a-f]{8}' : '[\\d.]+';
+  });
 }

@@ -2,8 +2,10 @@
 
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { appendFileSync } from 'node:fs';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
+import path from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { commandsOf, docBlock, Reader, type Typed } from '../harness/docs.js';
 import { expectLooksLike } from '../harness/looks-like.js';
@@ -52,6 +54,8 @@ it('a page is watched', async () => {
   const port = await listen(page);
   const own = (text: string): string => text.replace('8090/health', `${port}/health`);
   await typeCommands(docBlock('docs/BOTS.md', '"kind":"watcher"'), 'watching', own);
+  appendFileSync(path.join(reader.dir, 'my-bots/watcher.mjs'), '// Changed.\n');
+  await typeCommands(docBlock('docs/BOTS.md', 'drover kinds reload'), 'watching', own);
 });
 
 it('README.md: the bot answers, and connects again', async () => {

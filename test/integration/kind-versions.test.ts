@@ -73,7 +73,7 @@ async function loads(): Promise<Map<number, number>> {
   return new Map(hosts.map(({ host, bots }) => [host, bots]));
 }
 
-it('a reload touches nothing that runs; what starts then runs the new version, on a host of its own', async () => {
+it('a reload touches nothing that runs; what starts then runs the new version, on another host', async () => {
   await create(service, { id: 'a', kind: 'first' });
   await create(service, { id: 'b', kind: 'first' });
   await create(service, { id: 'other', kind: 'second' });
@@ -118,7 +118,7 @@ it('a reload touches nothing that runs; what starts then runs the new version, o
   await expect.poll(async () => [...(await loads()).keys()]).toEqual([0]);
 });
 
-it('bots of hosts of their own, of groups and in processes run the version with which they were started', async () => {
+it('dedicated bots, those of groups and in processes run the version with which they were started', async () => {
   await call(service, 'POST', '/api/bots/a/start');
   const own = { dedicated: true };
   const group = { host_group: 'ours' };

@@ -30,6 +30,8 @@ interface Started {
   pin: string;
   /** Resolves when standard error has this. */
   says(text: string): Promise<void>;
+  /** Resolves when standard output has this. */
+  prints(text: RegExp): Promise<void>;
 }
 
 async function start(host = '127.0.0.1'): Promise<Started> {
@@ -46,7 +48,14 @@ async function start(host = '127.0.0.1'): Promise<Started> {
   await until(stdout, /^engine: .*\n/m);
   const [, url = ''] = /listening on (\S+)/.exec(stdout()) ?? [];
   const [, pin = ''] = /PIN=(\d+)/.exec(stdout()) ?? [];
-  return { child, stderr, url, pin, says: (text) => until(stderr, text) };
+  return {
+    child,
+    stderr,
+    url,
+    pin,
+    says: (text) => until(stderr, text),
+    prints: (text) => until(stdout, text),
+  };
 }
 
 it('prints an address that drover login takes, and listens on one in brackets', async () => {
@@ -65,17 +74,18 @@ async function end(child: ChildProcess): Promise<{ code: number | null; signal: 
 
 describe('the service', () => {
   it('keeps running after signals that mean nothing to it, says so, and opens no inspector', async () => {
-    const { child, stderr, url, says } = await start();
+    const { child, stderr, url, says, prints } = await start();
     const words = {
       SIGUSR1: 'SIGUSR1 has no meaning here and is ignored',
       SIGUSR2: 'SIGUSR2 has no meaning here and is ignored',
       SIGALRM: 'SIGALRM has no meaning here and is ignored',
-      SIGHUP: 'SIGHUP: TLS is off, there is nothing to reload',
     } as const;
     for (const [signal, line] of Object.entries(words)) {
       child.kill(signal as NodeJS.Signals);
       await says(`drover: warning: ${line}\n`);
     }
+    child.kill('SIGHUP');
+    await prints(/^reloaded: no key of the configuration has changed$/m);
     expect((await fetch(`${url}/health`)).status).toBe(200);
     child.kill('SIGTERM');
     expect(await end(child)).toEqual({ code: 0, signal: null });
@@ -108,7 +118,7 @@ def read_until(what):
         seen += os.read(terminal, 65536)
 read_until(b'engine: ')
 os.kill(pid, signal.SIGHUP)
-read_until(b'nothing to reload')
+read_until(b'reloaded')
 os.close(terminal)
 print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 `;

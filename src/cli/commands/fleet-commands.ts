@@ -3,6 +3,7 @@
 import { createInterface } from 'node:readline';
 import { type Command, Option } from 'commander';
 import { ApiError, type BotFilter, type FleetPlan } from '../../client/index.js';
+import { fleetSummary } from '../../shared/contract/fleet-summary.js';
 import type { Fleet } from '../../shared/fleet/read-fleet.js';
 import { write } from '../../shared/terminal.js';
 import { type ConnectionOptions, connect, withConnection } from '../connection/connection.js';
@@ -11,7 +12,7 @@ import { CliError } from '../failure.js';
 import { noBots, withBotSelectors } from '../flags/bot-selectors.js';
 import { stopSignal } from '../stop-signals.js';
 import { action, complain } from '../terminal/action.js';
-import { fleetDiff, fleetSummary } from '../terminal/fleet-diff.js';
+import { fleetDiff } from '../terminal/fleet-diff.js';
 import { isColored, print, printJson, printLine } from '../terminal/output.js';
 
 interface ApplyOptions extends ConnectionOptions {

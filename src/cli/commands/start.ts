@@ -9,6 +9,7 @@ import type { Command } from 'commander';
 import { tellSystemd } from '../../main/environment/systemd.js';
 import type { Service } from '../../main/service/service.js';
 import { authorityOf } from '../../shared/contract/addresses.js';
+import type { Config } from '../../shared/contract/config.js';
 import { messageOf, StartupError } from '../../shared/errors.js';
 import { DASHBOARD_DIR } from '../../shared/package-paths.js';
 import { complain, safeText, write } from '../../shared/terminal.js';
@@ -73,7 +74,8 @@ async function startService(options: StartFlags): Promise<Service | undefined> {
   const flags = startFlagsOf(options);
   // Not imported above: most commands need neither this nor the service.
   const { loadConfig } = await import('../../main/environment/load-config.js');
-  const config = loadConfig(options.config, process.env, flags);
+  const load = (): Config => loadConfig(options.config, process.env, flags);
+  const config = load();
   const { Service } = await loadService();
   if (stopSignal.aborted) return undefined;
   try {
@@ -93,29 +95,13 @@ async function startService(options: StartFlags): Promise<Service | undefined> {
       }
       if (!isTls && !isLoopback(host)) warn(`${host} ${CLEARTEXT}`);
       if (process.pid === 1) warn(`this is process 1 of its container: ${NO_INIT}`);
-      onSignals(() => {
-        if (isTls) void service.reloadTls();
-        if (config.fleet !== null) void reloadFleet(service);
-        if (!isTls && config.fleet === null) {
-          warn('SIGHUP: TLS is off, there is nothing to reload');
-        }
-      });
+      onSignals(() => void service.reload(load).then((lines) => lines.forEach(say)));
     }, stopSignal);
     return service;
   } catch (thrown) {
     // An interrupted start is not an error.
     if (stopSignal.aborted) return undefined;
     throw thrown;
-  }
-}
-
-/** When the file cannot be applied, the bots stay as they are. */
-async function reloadFleet(service: Service): Promise<void> {
-  try {
-    const apply = await service.reloadFleet();
-    await apply?.();
-  } catch (thrown) {
-    warn(`SIGHUP: the fleet file was not applied: ${messageOf(thrown)}`);
   }
 }
 

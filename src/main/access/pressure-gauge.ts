@@ -55,7 +55,7 @@ export class PressureGauge {
   readonly #sources: PressureSources;
   readonly #limits: Config['pressure'];
   readonly #maxStreams: number;
-  readonly #memoryLimit: number;
+  readonly #available = availableMemory();
   readonly #onChange: (streams: Shortage | null) => void;
   #timer: NodeJS.Timeout | undefined;
   #last = new Map<number, EventLoopUtilization>();
@@ -74,8 +74,11 @@ export class PressureGauge {
     this.#maxStreams = config.stream.max_streams;
     this.#sources = sources;
     this.#onChange = onChange;
-    const { max_memory_mb: limit } = config.pressure;
-    this.#memoryLimit = limit === null ? MEMORY_SHARE * availableMemory() : limit * 1024 * 1024;
+  }
+
+  get #memoryLimit(): number {
+    const { max_memory_mb: limit } = this.#limits;
+    return limit === null ? MEMORY_SHARE * this.#available : limit * 1024 * 1024;
   }
 
   start(): void {

@@ -46,7 +46,7 @@ export interface PlacementPool {
 /** Hosts for quarantined bots. At the limit further ones stay on shared hosts. */
 const MAX_GROUPS = 8;
 /**
- * Versions of kinds that run beside those of the shared hosts, each in hosts of its own. At the limit bots of further ones are not
+ * Versions of kinds that run beside those of the shared hosts, each in its own hosts. At the limit bots of further ones are not
  * placed, and their restart policy tries again.
  */
 const MAX_VERSIONS = 64;

@@ -18,7 +18,7 @@ import type { StartLink } from '../threads/host-link.js';
 import type { HostPool } from './host-pool.js';
 import { allFailed, findKinds, type KindModules, programOptions } from './kind-modules.js';
 import type { KindQuarantine } from './kind-quarantine.js';
-import type { KindSchemas } from './kind-schemas.js';
+import { KindSchemas } from './kind-schemas.js';
 import { type TriedKinds, tryKinds } from './kind-trial.js';
 import { contents, isShipped, type KindVersion, type KindVersions } from './kind-versions.js';
 import type { BotRegistry } from './registry.js';
@@ -43,6 +43,7 @@ export interface PreparedReload {
   commit(): ReloadedKinds;
 }
 
+const NOTHING: TriedKinds = { kinds: [], failed: [], versions: [], schemas: new KindSchemas() };
 /** Bots that an error names; the others are counted. */
 const NAMED_BOTS = 3;
 /** Reloads that wait for the one that is under way; further ones are refused. */
@@ -64,15 +65,15 @@ export class KindReload {
     return this.#turn.run(async () => (await this.prepare(kind)).commit());
   }
 
-  /** The first half of {@link reload}. */
-  async prepare(kind: string | null): Promise<PreparedReload> {
-    const { config, kinds } = this.#parts;
+  /** The first half of {@link reload}. @param config where kinds are looked for. @throws like it. */
+  async prepare(kind: string | null, config = this.#parts.config): Promise<PreparedReload> {
+    const { kinds } = this.#parts;
     const found = findKinds(config.kinds, programOptions(config));
     const modules = this.#modulesOf(kind, found);
     const isolation = (kind && config.hosts.isolation_by_kind[kind]) || config.hosts.isolation;
     const { programs } = found;
     const set = { modules, programs, startLink: this.#parts.links[isolation] };
-    const tried = await tryKinds(config, set);
+    const tried = modules.length === 0 ? NOTHING : await tryKinds(config, set);
     const failed = allFailed(found, tried.failed);
     const versions = tried.versions.filter((one) => kind === null || one.kind === kind);
     if (kind !== null && versions.length === 0) throw this.#missing(kind, modules, failed);

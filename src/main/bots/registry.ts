@@ -49,7 +49,7 @@ import type { KindQuarantine } from './kind-quarantine.js';
 import type { KindSchemas } from './kind-schemas.js';
 import type { KindVersions } from './kind-versions.js';
 import type { JudgedBot } from './quotas.js';
-import type { Lane } from './start-pace.js';
+import type { Lane, StartLimits } from './start-pace.js';
 import type { BotWithUsage, ShownUsage } from './usage-snapshots.js';
 
 /** Bots that are shown or started at once when the service starts: with all at once, hosts would wait until main has asked for all. */
@@ -183,6 +183,11 @@ export class BotRegistry {
   /** `restart` of the configuration. */
   get restartDefaults(): Readonly<RestartPolicy> {
     return this.#defaults;
+  }
+
+  /** Of the configuration; other limits hold from now on. */
+  changePace(limits: StartLimits): void {
+    this.#dependencies.pace.change(limits);
   }
 
   /** What the host of such a bot runs in. */

@@ -64,7 +64,7 @@ class Rate {
 class KindQueue {
   readonly one = new Set<Waiting>();
   readonly many = new Set<Waiting>();
-  readonly rate: Rate | undefined;
+  rate: Rate | undefined;
 
   constructor(rate: Rate | undefined) {
     this.rate = rate;
@@ -82,8 +82,8 @@ class KindQueue {
 }
 
 export class StartPace {
-  readonly #total: Rate | undefined;
-  readonly #byKind: Readonly<Record<string, number>>;
+  #total: Rate | undefined;
+  #byKind: Readonly<Record<string, number>> = {};
   /** By kind, for each that is limited or has waited. Bounded by the number of kinds. */
   readonly #queues = new Map<string, KindQueue>();
   readonly #now: () => number;
@@ -91,10 +91,17 @@ export class StartPace {
   #timer: NodeJS.Timeout | undefined;
 
   /** @param now a monotonic clock in ms. */
-  constructor({ total, byKind }: StartLimits, now: () => number = () => performance.now()) {
+  constructor(limits: StartLimits, now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.change(limits);
+  }
+
+  /** Other limits hold from now on, also for bots that wait. */
+  change({ total, byKind }: StartLimits): void {
     this.#total = total === null ? undefined : new Rate(total);
     this.#byKind = byKind;
-    this.#now = now;
+    for (const [kind, queue] of this.#queues) queue.rate = this.#rateOf(kind);
+    this.#arm(this.#now());
   }
 
   /** Whether a bot may start now, without overtaking another. It counts as started then. */
@@ -139,11 +146,15 @@ export class StartPace {
   #queue(kind: string): KindQueue {
     let queue = this.#queues.get(kind);
     if (!queue) {
-      const limit = Object.hasOwn(this.#byKind, kind) ? this.#byKind[kind] : undefined;
-      queue = new KindQueue(limit === undefined ? undefined : new Rate(limit));
+      queue = new KindQueue(this.#rateOf(kind));
       this.#queues.set(kind, queue);
     }
     return queue;
+  }
+
+  #rateOf(kind: string): Rate | undefined {
+    const limit = Object.hasOwn(this.#byKind, kind) ? this.#byKind[kind] : undefined;
+    return limit === undefined ? undefined : new Rate(limit);
   }
 
   #waitMs({ rate }: KindQueue, now: number): number {

@@ -1,6 +1,6 @@
 // Runs in main. Owns the fleet file that the service keeps its bots to (`drover start --fleet`).
 
-import type { FleetStep } from '../../shared/contract/fleet.js';
+import { fleetSummary } from '../../shared/contract/fleet-summary.js';
 import type { Rights } from '../../shared/contract/tokens.js';
 import { messageOf, StartupError } from '../../shared/errors.js';
 import { openFleet } from '../../shared/fleet/fleet-file.js';
@@ -27,8 +27,6 @@ export class KeptFleet {
   readonly #path: string;
   readonly #fleets: Pick<Fleets, 'apply'>;
   readonly #say: Say;
-  /** What is checked or applied. A signal that comes meanwhile waits. */
-  #last: Promise<unknown> = Promise.resolve();
 
   constructor(path: string, fleets: Pick<Fleets, 'apply'>, say: Say) {
     this.#path = path;
@@ -38,13 +36,9 @@ export class KeptFleet {
 
   /**
    * Reads the file, and checks it against the bots and the kinds. @param fleet what was read already.
-   * @returns what applies it. @throws StartupError with `file:line:column` of each fault.
+   * @returns what applies it, and says what that has changed in a line. @throws StartupError with `file:line:column` of each fault.
    */
-  check(fleet?: Fleet): Promise<() => Promise<void>> {
-    return this.#next(() => this.#check(fleet));
-  }
-
-  async #check(fleet?: Fleet): Promise<() => Promise<void>> {
+  async check(fleet?: Fleet): Promise<() => Promise<string>> {
     const { name, bots, placeOf } = fleet ?? (await readKeptFleet(this.#path));
     const input = (dry_run: boolean) => ({
       fleet: name,
@@ -57,35 +51,13 @@ export class KeptFleet {
       const faults = refused.map(({ id, reason }) => `${placeOf(id)}: bot ${id}: ${reason}`);
       throw new StartupError(faults.slice(0, MAX_LINES).join('; '));
     }
-    return () =>
-      this.#next(async () => {
-        const plan = await this.#fleets.apply(input(false));
-        this.#tell(name, plan.steps, plan.unchanged);
-      });
-  }
-
-  #next<T>(task: () => Promise<T>): Promise<T> {
-    const run = this.#last.then(task, task);
-    this.#last = run.catch(() => {});
-    return run;
-  }
-
-  #tell(name: string, steps: readonly FleetStep[], unchanged: number): void {
-    const failed = steps.filter(({ error }) => error !== undefined);
-    for (const { id, error } of failed.slice(0, MAX_LINES)) {
-      this.#say('error', `fleet ${name}: bot ${id}: ${error}`);
-    }
-    const done = (wanted: FleetStep['action']): number =>
-      steps.filter(({ action, error }) => action === wanted && error === undefined).length;
-    const counts = [
-      `${done('create')} created`,
-      `${done('change')} changed`,
-      `${done('replace')} replaced`,
-      `${done('delete')} deleted`,
-      `${unchanged} unchanged`,
-      ...(failed.length > 0 ? [`${failed.length} failed`] : []),
-    ];
-    const level = failed.length > 0 ? 'warn' : 'info';
-    this.#say(level, `the fleet ${name} of ${this.#path} was applied: ${counts.join(', ')}`);
+    return async () => {
+      const plan = await this.#fleets.apply(input(false));
+      const failed = plan.steps.filter(({ error }) => error !== undefined);
+      for (const { id, error } of failed.slice(0, MAX_LINES)) {
+        this.#say('error', `fleet ${name}: bot ${id}: ${error}`);
+      }
+      return `${this.#path} was applied: ${fleetSummary(plan, true)}`;
+    };
   }
 }

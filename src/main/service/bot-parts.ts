@@ -21,7 +21,7 @@ import { letHostsCollectGarbage, MemoryGuard } from '../bots/memory-guard.js';
 import { Quarantine } from '../bots/quarantine.js';
 import { BotRegistry, type RegistryParts } from '../bots/registry.js';
 import { SlowBots } from '../bots/slow-bots.js';
-import { StartPace } from '../bots/start-pace.js';
+import { type StartLimits, StartPace } from '../bots/start-pace.js';
 import { UsageWatch } from '../bots/usage-watch.js';
 import { Watchdog } from '../bots/watchdog.js';
 import { FileReserve } from '../environment/file-reserve.js';
@@ -180,12 +180,11 @@ export function buildRegistry({
   restarted,
   noteStart,
 }: RegistryNeeds) {
-  const { starts_per_second: total, starts_per_second_by_kind: byKind } = config.hosts;
   const incidents = new Incidents(incidentStore, new IncidentGroupStore(store), events);
   const registry = new BotRegistry({
     bots: {
       hosts,
-      pace: new StartPace({ total, byKind }),
+      pace: new StartPace(startLimits(config)),
       events,
       graceMs: config.hosts.stop_grace_ms,
       isolationOf: (spec) => isolationOf(spec, config.hosts),
@@ -202,6 +201,11 @@ export function buildRegistry({
   });
   incidents.identify(registry);
   return { registry, incidents };
+}
+
+/** How fast bots may start. */
+export function startLimits({ hosts }: Config): StartLimits {
+  return { total: hosts.starts_per_second, byKind: hosts.starts_per_second_by_kind };
 }
 
 /** What is done with what happens on the hosts. */

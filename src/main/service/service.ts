@@ -19,6 +19,7 @@ import { Deferred } from '../../shared/deferred.js';
 import { messageOf, StartupError } from '../../shared/errors.js';
 import type { Fleet } from '../../shared/fleet/read-fleet.js';
 import { maxOpenFiles } from '../../shared/open-files.js';
+import { Semaphore } from '../../shared/semaphore.js';
 import { unlessAborted } from '../../shared/unless-aborted.js';
 import { VERSION } from '../../shared/version.js';
 import { warnOperator } from '../access/access-output.js';
@@ -27,6 +28,7 @@ import { hostCount } from '../bots/host-count.js';
 import { allFailed } from '../bots/kind-modules.js';
 import { KindSchemas } from '../bots/kind-schemas.js';
 import { defaultDataDir, openDataDir, removePin, writePin } from '../environment/data-dir.js';
+import { adopt, changedKeys, isLive } from '../environment/live-config.js';
 import { fitToOpenFiles } from '../environment/open-files.js';
 import { RunRecord } from '../environment/run-record.js';
 import { checkTls } from '../environment/tls-snapshot.js';
@@ -39,7 +41,7 @@ import type { ClusterBusThread } from '../threads/cluster-bus-thread.js';
 import { DemoWorldThread } from '../threads/demo-world-thread.js';
 import type { FrontService } from '../threads/front-pool.js';
 import { logItem } from '../threads/service-events.js';
-import { type BotParts, buildBots, hostListener } from './bot-parts.js';
+import { type BotParts, buildBots, hostListener, startLimits } from './bot-parts.js';
 import { buildControl, type ControlParts } from './control-parts.js';
 import { firstBots, restsAtStart } from './first-bots.js';
 import { nodeService } from './node-parts.js';
@@ -65,6 +67,8 @@ export interface Listening {
 interface Opened {
   /** With maxima that fit this process. */
   config: Config;
+  /** As it was given. */
+  loaded: Config;
   /** What does not fit; null when all does. */
   misfit: string | null;
   cores: number;
@@ -96,8 +100,8 @@ export class Service {
   /** Undefined in a single service, and before there are bots. */
   #bus: ClusterBusThread | undefined;
   #demoWorld: DemoWorldThread | undefined;
-  /** Reloads run one after the other. */
-  #tlsChange: Promise<void> = Promise.resolve();
+  /** One at a time. */
+  readonly #reloads = new Semaphore({ permits: 1, maxQueued: 2 });
 
   /**
    * Prepares what can fail because of the environment, before any socket is opened.
@@ -115,7 +119,16 @@ export class Service {
     const clusterOf = isInCluster(config)
       ? (await import('../../cluster/control/nats-cluster.js')).natsCluster
       : singleService;
-    return new Service({ config: fitted, misfit, cores, dataDir, store, fleet, clusterOf });
+    return new Service({
+      config: fitted,
+      loaded: structuredClone(config),
+      misfit,
+      cores,
+      dataDir,
+      store,
+      fleet,
+      clusterOf,
+    });
   }
 
   private constructor(opened: Opened) {
@@ -251,24 +264,26 @@ export class Service {
     listening({ port, pin: pin && path ? { value: pin, path } : null, engine, warnings });
   }
 
-  /** The service runs without it, as a later change of its bots could have kept it from being applied, too. */
-  async #applyAtStart(apply: () => Promise<void>): Promise<void> {
+  /** What keeps it from being applied could have come about later, too: the service runs. */
+  async #applyAtStart(apply: () => Promise<string>): Promise<void> {
     const { say } = this.#stream;
     const { restriction } = this.#record;
     if (restriction !== null) {
       say('warn', `the fleet file is not applied: ${restriction}`);
       return;
     }
-    await apply().catch((thrown) =>
-      say('error', `the fleet file was not applied: ${messageOf(thrown)}`),
-    );
+    try {
+      say('info', await apply());
+    } catch (thrown) {
+      say('error', `the fleet file was not applied: ${messageOf(thrown)}`);
+    }
   }
 
   /**
-   * Reads the fleet file again, and checks all of it. @returns what applies it; null without a fleet file.
-   * @throws StartupError, or DroverError while another fleet is being applied. Nothing has changed then.
+   * Reads the fleet file again, and checks all of it. @returns what applies it, and says what that has changed in a line; null
+   * without a fleet file. @throws StartupError, or DroverError while another fleet is being applied. Nothing has changed then.
    */
-  async reloadFleet(): Promise<(() => Promise<void>) | null> {
+  async reloadFleet(): Promise<(() => Promise<string>) | null> {
     return (await this.#fleet?.check()) ?? null;
   }
 
@@ -336,18 +351,51 @@ export class Service {
       .map((kind) => `hosts.starts_per_second_by_kind: there is no kind ${JSON.stringify(kind)}`);
   }
 
-  /** Reloads certificate and key. When they cannot be used the old ones stay, and a line on the stream says so. */
-  async reloadTls(): Promise<void> {
-    const before = this.#tlsChange;
-    this.#tlsChange = before.then(async () => {
-      try {
-        await this.#readers.fronts.changeTls();
-        this.#stream.say('info', 'certificate and key were reloaded');
-      } catch (thrown) {
-        this.#stream.say('error', messageOf(thrown));
-      }
-    });
-    await this.#tlsChange;
+  /**
+   * Follows the configuration, the kinds and the certificate as they are now, or none of it when something is wrong; a line on the
+   * stream says what. Nothing that runs ends. @param load reads the configuration; throws StartupError. @returns what was reloaded, one line each.
+   */
+  async reload(load: () => Config): Promise<string[]> {
+    const { say } = this.#stream;
+    try {
+      const follow = (): Promise<string[]> => this.#follow(load());
+      const lines = await this.#reloads.run(follow);
+      for (const line of lines) say('info', line);
+      return lines;
+    } catch (thrown) {
+      const line = `nothing was reloaded: ${messageOf(thrown)}`;
+      say('error', line);
+      warnOperator(line);
+      return [];
+    }
+  }
+
+  /** @returns what has changed, one line each. @throws Error when something is wrong; nothing has changed then. */
+  async #follow(next: Config): Promise<string[]> {
+    const { config, loaded } = this.#opened;
+    const { fronts } = this.#readers;
+    const { reload, registry } = this.#bots;
+    const changed = changedKeys(loaded, next);
+    const isTls = config.tls.cert !== null && next.tls.cert !== null;
+    // Fronts do not change between HTTP and HTTPS.
+    const follows = (path: string): boolean => isLive(path) && (isTls || !path.startsWith('tls.'));
+    const live = changed.filter(follows);
+    const kinds = await reload.prepare(null, next);
+    // Checked with the kinds as they are until now.
+    const applyFleet = await this.reloadFleet();
+    // The last that can fail. It changes all fronts, or none.
+    if (isTls) await fronts.changeTls(next.tls);
+    adopt(config, next, live);
+    adopt(loaded, next, live);
+    registry.changePace(startLimits(config));
+    kinds.commit();
+    const later = changed.filter((path) => !follows(path));
+    return [
+      `reloaded: ${live.length === 0 ? 'no key of the configuration has changed' : live.join(', ')}`,
+      ...(isTls ? ['certificate and key were reloaded'] : []),
+      ...later.map((path) => `${path} has changed, which takes effect at the next start`),
+      ...(applyFleet ? [await applyFleet()] : []),
+    ];
   }
 
   /**

@@ -2,6 +2,7 @@
 
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import type { FrontCluster } from '../../cluster/node-service.js';
+import type { Config } from '../../shared/contract/config.js';
 import { Networks } from '../../shared/contract/networks.js';
 import type { ClusterStreamState } from '../../shared/contract/nodes.js';
 import type { Shortage } from '../../shared/contract/pressure.js';
@@ -99,11 +100,11 @@ export class FrontPool {
    * Makes all fronts use what the files of certificate and key hold now, or none.
    * @throws Error that says in one line what happened.
    */
-  async changeTls(): Promise<void> {
+  async changeTls(files: Config['tls']): Promise<void> {
     const before = this.#tls;
     let next: TlsSnapshot;
     try {
-      next = new TlsSnapshot(this.#parts.common.config.tls);
+      next = new TlsSnapshot(files);
     } catch (thrown) {
       throw new Error(`certificate and key stay as they were: ${messageOf(thrown)}`);
     }

@@ -123,10 +123,10 @@ export const Config = Type.Object(
       {
         cert: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
           description:
-            'PEM file with the certificate and its intermediate certificates; the service then uses HTTPS only. SIGHUP reloads it.',
+            'PEM file with the certificate and its intermediate certificates; the service then uses HTTPS only.',
         }),
         key: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
-          description: 'PEM file with the private key, without a passphrase. SIGHUP reloads it.',
+          description: 'PEM file with the private key, without a passphrase.',
         }),
         ciphers: Type.Array(
           Type.Unsafe<(typeof TLS_CIPHERS)[number]>({ type: 'string', enum: [...TLS_CIPHERS] }),
@@ -448,6 +448,20 @@ export const Config = Type.Object(
   },
   closed,
 );
+
+/** Keys, and objects of keys, that a running service reads again on SIGHUP. Changes of others take effect at its next start. */
+export const LIVE_KEYS: readonly string[] = [
+  'tls.cert',
+  'tls.key',
+  'hosts.isolation_by_kind',
+  'hosts.starts_per_second',
+  'hosts.starts_per_second_by_kind',
+  'kinds',
+  'programs',
+  'restart',
+  'quota',
+  'pressure',
+];
 
 /** Every key has a default. */
 export const DEFAULTS: Static<typeof Config> = {

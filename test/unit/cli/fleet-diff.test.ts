@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { fleetDiff, fleetSummary } from '../../../src/cli/terminal/fleet-diff.js';
+import { fleetDiff } from '../../../src/cli/terminal/fleet-diff.js';
 import type { FleetPlan, FleetStep } from '../../../src/client/index.js';
+import { fleetSummary } from '../../../src/shared/contract/fleet-summary.js';
 
 const plan = (steps: FleetStep[], more: Partial<FleetPlan> = {}): FleetPlan => ({
   fleet: 'web',

@@ -57,7 +57,7 @@ describe('the id', () => {
     expect(own('1.0.1').id).not.toBe(first.id);
     const other = (release: string): KindVersion => {
       file('own/node_modules/p/package.json', JSON.stringify({ name: 'p', version: release }));
-      // A file without a name is no package of its own.
+      // A file without a name is no package.
       file('own/node_modules/p/esm/package.json', JSON.stringify({ type: 'module' }));
       return version('k', [file('own/k.mjs', '1')], ['own/node_modules/p/esm/index.js']);
     };

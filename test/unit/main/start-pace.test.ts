@@ -127,3 +127,19 @@ describe('with a limit', () => {
     expect(started.length).toBeGreaterThan(5);
   });
 });
+
+it('other limits hold at once, also for bots that wait', () => {
+  const pace = new StartPace({ total: null, byKind: { a: 1 } });
+  const started: string[] = [];
+  for (let n = 0; n < 5; n++) start(pace, started, `${n}`);
+  expect(started).toEqual(['0']);
+  pace.change({ total: 10, byKind: {} });
+  vi.advanceTimersByTime(0);
+  expect(started).toEqual(['0', '1']);
+  vi.advanceTimersByTime(100);
+  expect(started).toEqual(['0', '1', '2']);
+  pace.change({ total: null, byKind: {} });
+  vi.advanceTimersByTime(0);
+  expect(started).toEqual(['0', '1', '2', '3', '4']);
+  expect(vi.getTimerCount()).toBe(0);
+});

@@ -38,7 +38,7 @@ const HOST_GONE = 'Its bot host is restarting, or the service is under pressure.
 
 const NO_KIND = '`no bot kind "x"`';
 const RELOAD =
-  'The files are loaded by a bot host of their own. What they hold is the version with which bots start from then on; bots that run are not touched. When a file does not load, or the configuration of a bot would not be valid any more, nothing changes. The token must not be limited to some bots. In a cluster every node reads its own files.';
+  'The files are loaded by a separate bot host. What they hold is the version with which bots start from then on; bots that run are not touched. When a file does not load, or the configuration of a bot would not be valid any more, nothing changes. The token must not be limited to some bots. In a cluster every node reads its own files.';
 const RELOAD_ERRORS = {
   403: 'The token is limited to some bots.',
   409: '`the bot kind demo is not reloaded: …` with the reason.',
