@@ -135,7 +135,10 @@ describe('applying a fleet', () => {
   });
 
   it('another kind, or a dedicated host, replaces the bot', async () => {
-    await apply([quiet('a')]);
+    await apply([{ id: 'a', kind: 'synthetic', config: {} }]);
+    // The same configuration is not valid for the other kind.
+    const bare = [{ id: 'a', kind: 'keeper', config: {} }];
+    expect(only(await dryRun(bare)).reason).toBe('config.host is missing');
     const other = [keeper('a', {})];
     expect(only(await dryRun(other))).toMatchObject({
       action: 'replace',
@@ -386,6 +389,19 @@ describe('secrets', () => {
     expect(only(await dryRun([keeper('a', { port: 7 })])).secrets).toEqual(['password']);
   });
 
+  it('cannot be guessed: without the scope admin all that are given count as changed', async () => {
+    const { token } = await makeToken(service, { scopes: ['control'] });
+    await apply([keeper('a', { password: 'hunter2' })]);
+    const planFor = async (password: string): Promise<FleetStep> => {
+      const guess = [keeper('a', { password })];
+      return only((await send(guess, { dry_run: true }, 'web', token)).json as FleetPlan);
+    };
+    expect(await planFor('hunter2')).toEqual(await planFor('hunter3'));
+    const quietly = [quiet('b')];
+    await apply(quietly);
+    expect((await send(quietly, {}, 'web', token)).json).toMatchObject({ unchanged: 1 });
+  });
+
   it('that are changed by hand are drift until the fleet is applied, and no digest of them is kept', async () => {
     const fleet = [keeper('a', { password: 'hunter2' })];
     await apply(fleet);
@@ -435,6 +451,12 @@ describe('secrets', () => {
         .replace('{"$env":"A_B_BACKUP_0_PASSWORD"}', '"of-the-backup"'),
     ) as { bots: Bot[] };
     expect(actions(await apply(bots))).toEqual([]);
+  });
+
+  it('variables of an export have different names', async () => {
+    await apply([keeper('a.b', { password: 'x' }), keeper('a-b', { password: 'y' })]);
+    const { json } = await call(service, 'GET', '/api/fleet');
+    expect(json).toMatchObject({ variables: ['A_B_PASSWORD', 'A_B_PASSWORD_2'] });
   });
 
   it('an export has only bots that are selected, and that the token reaches', async () => {

@@ -330,7 +330,8 @@ export class BotRegistry {
     const next: BotSpec = { ...fresh, ...kept, fleet: { name: fleet } };
     if (this.isolationOf(spec) === this.isolationOf(next)) next.isolation = isolation;
     if (next.quota && Object.keys(next.quota).length === 0) delete next.quota;
-    if (isDeepStrictEqual(next.config, config)) next.config = config;
+    const isSameKind = next.kind === spec.kind;
+    if (isSameKind && isDeepStrictEqual(next.config, config)) next.config = config;
     else this.#schemas.checkConfig(next.kind, next.config);
     // Most bots of a fleet do not change, and to validate a configuration takes ten times as long.
     if (isDeepStrictEqual({ ...next, fleet: null }, { ...spec, fleet: null })) {
@@ -338,8 +339,13 @@ export class BotRegistry {
     }
     const { before, after, secrets } = this.#difference(spec, next);
     const change = changeOf(before, after, secrets);
-    if (!change?.config && !change?.secrets && next.kind === spec.kind) next.config = config;
+    if (isSameKind && !change?.config && !change?.secrets) next.config = config;
     return { next, change };
+  }
+
+  /** Paths of the secrets that a bot has. */
+  secretsOf({ kind, config }: Readonly<BotSpec>): string[] {
+    return this.#schemas.secretPaths(kind, config);
   }
 
   /** Makes a bot what {@link compare} has found. @throws like update. */

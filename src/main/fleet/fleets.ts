@@ -83,7 +83,7 @@ export class Fleets {
   /** What bots look like in a fleet file. */
   export({ ids, rights: { reach } }: { ids: readonly string[]; rights: Rights }): FleetExport {
     const { registry } = this.#parts;
-    const variables: string[] = [];
+    const variables = new Set<string>();
     const fleets = new Set<string>();
     const bots = ids.toSorted().flatMap((id) => {
       const labels = registry.labelsOf(id);
@@ -92,13 +92,16 @@ export class Fleets {
       if (fleet) fleets.add(fleet.name);
       const bot = registry.exported(id, (path) => {
         // A variable does not begin with a digit.
-        const name = `${id}_${path}`.replace(/\W/g, '_').replace(/^\d/, '_$&').toUpperCase();
-        variables.push(name);
+        const base = `${id}_${path}`.replace(/\W/g, '_').replace(/^\d/, '_$&').toUpperCase();
+        let name = base;
+        // `a.b` and `a-b` have one name.
+        for (let n = 2; variables.has(name); n += 1) name = `${base}_${n}`;
+        variables.add(name);
         return { $env: name };
       });
       return [bot];
     });
-    return { bots, variables, fleets: [...fleets] };
+    return { bots, variables: [...variables], fleets: [...fleets] };
   }
 
   async #plan({ fleet, body, rights }: FleetInput): Promise<Planned> {

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { BotSpec, CreateBotBody, UpdateBotBody } from '../../shared/contract/bots.js';
 import { BOT_PARTS, type BotChange } from '../../shared/contract/config-changes.js';
 import type { FleetStep } from '../../shared/contract/fleet.js';
+import { allows } from '../../shared/contract/rights.js';
 import type { Rights } from '../../shared/contract/tokens.js';
 import { DroverError } from '../../shared/errors.js';
 import { admittedBot, admittedChange } from '../access/bot-choices.js';
@@ -46,12 +47,12 @@ export function planBot(
     const changes = changesOf(spec, next, change);
     const isReplaced = next.kind !== spec.kind || next.dedicated !== spec.dedicated;
     const isSettled = mark !== undefined && driftOf(spec).length === 0;
-    const secrets = change?.secrets;
-    if (isSettled && !secrets && Object.keys(changes).length === 0) return undefined;
+    const secrets = secretsOf(registry, next, change, rights);
+    if (isSettled && secrets.length === 0 && Object.keys(changes).length === 0) return undefined;
     checkChoices(registry, spec, next, rights);
     const step: FleetStep = {
       ...{ id, kind, action: isReplaced ? 'replace' : 'change', changes },
-      ...(secrets && { secrets }),
+      ...(secrets.length > 0 && { secrets }),
       ...(!mark && { adopted: true }),
     };
     return { step, input: bot, next };
@@ -59,6 +60,21 @@ export function planBot(
     if (!(thrown instanceof DroverError)) throw thrown;
     return { step: { id, kind, action: 'refuse', reason: thrown.message } };
   }
+}
+
+/**
+ * Who lacks the scope admin cannot read secrets, and could guess them from what a dry run calls changed: all that are given
+ * count as changed then.
+ */
+function secretsOf(
+  registry: BotRegistry,
+  next: BotSpec,
+  change: BotChange | null,
+  rights: Rights,
+): string[] {
+  const changed = change?.secrets ?? [];
+  if (allows(rights, 'admin')) return changed;
+  return [...new Set([...changed, ...registry.secretsOf(next)])];
 }
 
 /** Who may not make a choice may leave it as it is. @throws DroverError `forbidden`. */
