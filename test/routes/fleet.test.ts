@@ -264,17 +264,6 @@ describe('applying a fleet', () => {
     expectError(await send([], { purge: true }), 400, 'unknown key body.purge');
   });
 
-  it('one fleet is applied at a time', async () => {
-    const first = send(Array.from({ length: 12 }, (_, n) => quiet(`a-${n}`)));
-    const answers = await Promise.all([first, send([]), send([], {}, 'other')]);
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
-    expectError(
-      answers.find(({ status }) => status === 409) as Answer,
-      409,
-      'the fleet web is being applied, try again later',
-    );
-  });
-
   it('a body may be larger than that of other routes', async () => {
     const labels = Object.fromEntries(
       Array.from({ length: 32 }, (_, n) => [`label-${n}`, 'x'.repeat(128)]),
