@@ -8,6 +8,7 @@ const typebox = 'dist/src/shared/contract/typebox.js';
 const lmdb = 'dist/src/shared/lmdb/lmdb.js';
 const packr = 'dist/src/shared/contract/packr.js';
 const nats = 'dist/src/cluster/wire/nats.js';
+const yaml = 'dist/src/shared/fleet/yaml.js';
 const busValidators = 'dist/src/generated/bus-validators.js';
 // The same depth as src/shared/package-paths.ts, so that its relative paths work in a bundle too.
 const chunks = 'src/chunks';
@@ -68,6 +69,7 @@ export default defineConfig([
     '@nats-io/nuid',
     'tweetnacl',
   ),
+  inPlace(yaml, {}, 'yaml'),
   // Its native part is a package beside the build, which finds its binary by its own folder.
   inPlace(packr, { external: ['msgpackr-extract'] }, 'msgpackr'),
   inPlace(
@@ -109,7 +111,7 @@ export default defineConfig([
     // Packages are not bundled.
     external: [
       /^[a-z@]/i,
-      ...[typebox, packr, lmdb, nats, busValidators].map((file) => resolve(file)),
+      ...[typebox, packr, lmdb, nats, yaml, busValidators].map((file) => resolve(file)),
     ],
     output: {
       dir: 'dist',

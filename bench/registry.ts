@@ -6,6 +6,7 @@ import { crowd } from './crowd.js';
 import { fanout } from './fanout.js';
 import { fanoutTls } from './fanout-tls.js';
 import { filters } from './filters.js';
+import { fleet } from './fleet.js';
 import type { Bench } from './harness/bench.js';
 import { http } from './http.js';
 import { idle } from './idle.js';
@@ -37,6 +38,7 @@ export const BENCHES: readonly Bench[] = [
   idle,
   slope,
   bots,
+  fleet,
   journal,
   query,
   rules,

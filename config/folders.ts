@@ -84,7 +84,17 @@ const RULES: Readonly<Record<string, Rule>> = {
   'src/main': { may: [], why: 'src/main has folders only' },
   ...inOrder(
     'src/main',
-    ['environment', 'store', 'threads', 'rules', 'bots', 'operations', 'access', 'service'],
+    [
+      'environment',
+      'store',
+      'threads',
+      'rules',
+      'bots',
+      'operations',
+      'access',
+      'fleet',
+      'service',
+    ],
     [
       'src/cluster/*',
       'src/cluster/control/nats-cluster.ts',
@@ -124,6 +134,7 @@ const RULES: Readonly<Record<string, Rule>> = {
 /** Packages that only these files and folders import. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   typebox: ['src/shared/contract/typebox.ts'],
+  yaml: ['src/shared/fleet/yaml.ts'],
   'uWebSockets.js': ['src/front/engine/uws', 'bench'],
 };
 

@@ -15,13 +15,17 @@ const BUS_NAMES = NAMES.filter((name) => name.startsWith('Bus'));
 
 /**
  * The modules, and the schemas of each: that of the configuration is most of all, and for main alone;
- * those of bot hosts are for the relay, those of NATS for nodes of a cluster.
+ * those of bot hosts are for the relay, those of NATS for nodes of a cluster, that of a fleet file for who reads one.
  */
 const VALIDATOR_MODULES: Readonly<Record<string, readonly SchemaName[]>> = {
   'validators.js': NAMES.filter(
-    (name) => name !== 'Config' && !HOST_NAMES.includes(name) && !BUS_NAMES.includes(name),
+    (name) =>
+      !['Config', 'FleetFile'].includes(name) &&
+      !HOST_NAMES.includes(name) &&
+      !BUS_NAMES.includes(name),
   ),
   'config-validator.js': ['Config'],
+  'fleet-validator.js': ['FleetFile'],
   'host-validators.js': HOST_NAMES,
   'bus-validators.js': BUS_NAMES,
 };
@@ -30,9 +34,13 @@ const HEADER = "import { require } from '../shared/package-paths.js';\n";
 
 /** The text of a module with Ajv's code for these schemas. */
 function validatorsModule(names: readonly SchemaName[]): string {
+  // By the schema: it is one object in all that contain it.
+  const own = new Map<unknown, SchemaName>(names.map((name) => [SCHEMAS[name], name]));
   const ajv = new Ajv({
     ...AJV_OPTIONS,
-    schemas: Object.fromEntries(names.map((name) => [name, bare(SCHEMAS[name])])),
+    // All faults of a file are reported at once. Elsewhere the first one ends the check of what a client sends.
+    allErrors: names.includes('FleetFile'),
+    schemas: Object.fromEntries(names.map((name) => [name, bare(SCHEMAS[name], own, true)])),
     // What a schema refers to has its own function.
     inlineRefs: false,
     code: { source: true, esm: true },
@@ -46,9 +54,16 @@ const MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$
 /** Keywords whose values are no schemas. */
 const VALUES: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'required']);
 
-/** A schema without its descriptions, which no check needs. */
-function bare(schema: unknown, isMap = false): AnySchemaObject {
-  if (Array.isArray(schema)) return schema.map((item) => bare(item));
+/** A schema without its descriptions, which no check needs. @param own schemas of the module: others refer to them. */
+function bare(
+  schema: unknown,
+  own: ReadonlyMap<unknown, SchemaName>,
+  isRoot = false,
+  isMap = false,
+): AnySchemaObject {
+  const name = own.get(schema);
+  if (name !== undefined && !isRoot) return { $ref: name };
+  if (Array.isArray(schema)) return schema.map((item) => bare(item, own));
   if (typeof schema !== 'object' || schema === null) return schema as never;
   const kept = Object.entries(schema).filter(
     ([key]) => isMap || (key !== 'description' && key !== 'examples'),
@@ -56,7 +71,7 @@ function bare(schema: unknown, isMap = false): AnySchemaObject {
   return Object.fromEntries(
     kept.map(([key, value]) => [
       key,
-      !isMap && VALUES.has(key) ? value : bare(value, !isMap && MAPS.has(key)),
+      !isMap && VALUES.has(key) ? value : bare(value, own, false, !isMap && MAPS.has(key)),
     ]),
   );
 }

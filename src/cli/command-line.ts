@@ -7,6 +7,7 @@ import { addCheck } from './commands/check.js';
 import { addCluster } from './commands/cluster-try.js';
 import { addCompletion } from './commands/completion.js';
 import { addDoctor } from './commands/doctor.js';
+import { addFleet } from './commands/fleet-commands.js';
 import { addHelp } from './commands/help.js';
 import { addIncidents } from './commands/incidents.js';
 import { addInvoke } from './commands/invoke.js';
@@ -42,6 +43,7 @@ export function createProgram(): Command {
     addStart,
     addLogin,
     addBots,
+    addFleet,
     addLogs,
     addInvoke,
     addKinds,

@@ -16,7 +16,8 @@ export const EXIT = {
 export const EXIT_MEANING: Record<keyof typeof EXIT, string> = {
   ok: 'success',
   failed: 'the service or the bot refused the request, or it failed',
-  usage: 'wrong command, flag, argument, address or profile',
+  usage:
+    'wrong command, flag, argument, address or profile; `apply --dry-run`: something would change',
   no_service:
     'no service at the address, or it was gone when `record`, `check --live` or `wait` ended',
   not_allowed: 'missing or invalid token, missing scope, or wrong PIN',

@@ -1,5 +1,6 @@
 import type { InvokeOutcome } from '../shared/contract/api.js';
 import type { Incident, KindList, KindReleased, ReloadedKinds } from '../shared/contract/bots.js';
+import type { FleetBody, FleetExport, FleetPlan } from '../shared/contract/fleet.js';
 import type { HostList } from '../shared/contract/hosts.js';
 import type { IncidentGroups } from '../shared/contract/incident-groups.js';
 import type { Json, JsonObject } from '../shared/contract/json.js';
@@ -27,6 +28,8 @@ import { type CallOptions, expectType, type Fetch, Http } from './http.js';
 import { OperationCalls } from './operation-calls.js';
 import {
   EVENT,
+  FLEET_EXPORT,
+  FLEET_PLAN,
   HOSTS,
   INCIDENT,
   INCIDENT_GROUPS,
@@ -156,6 +159,25 @@ export class DroverClient {
       ...options,
       shape: { started: 'number' },
     });
+  }
+
+  /** `POST /api/fleet/{name}`: brings bots to what a fleet says, or with `dry_run` says what that would change. */
+  async applyFleet(
+    name: string,
+    fleet: Partial<FleetBody>,
+    options?: CallOptions,
+  ): Promise<FleetPlan> {
+    const request = { ...options, body: fleet, shape: FLEET_PLAN };
+    return this.#http.json('POST /api/fleet/{name}', [name], request);
+  }
+
+  /** `GET /api/fleet`: bots as a fleet file has them, with variables in place of secrets. */
+  async exportFleet({
+    signal,
+    ...query
+  }: CallOptions & GivenQuery<'GET /api/fleet'> = {}): Promise<FleetExport> {
+    const request = { signal, query, shape: FLEET_EXPORT };
+    return this.#http.json('GET /api/fleet', [], request);
   }
 
   /** `GET /api/pressure`. Its 503 (a resource is short) is not an error here. */

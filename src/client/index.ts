@@ -26,6 +26,7 @@ export type {
   LogEvent,
   SessionEvent,
 } from '../shared/contract/events.js';
+export type { FleetBody, FleetExport, FleetPlan, FleetStep } from '../shared/contract/fleet.js';
 export type { HostInfo, HostList } from '../shared/contract/hosts.js';
 export type { IncidentGroup, IncidentGroups } from '../shared/contract/incident-groups.js';
 export type { JournalStatus } from '../shared/contract/journal-messages.js';

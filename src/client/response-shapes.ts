@@ -38,6 +38,16 @@ export const INCIDENT_GROUPS: Shape = {
   ],
   missing: ['string'],
 };
+export const FLEET_PLAN: Shape = {
+  steps: [{ id: 'string', action: 'string' }],
+  unchanged: 'number',
+  unlisted: ['string'],
+};
+export const FLEET_EXPORT: Shape = {
+  bots: ['object'],
+  variables: ['string'],
+  fleets: ['string'],
+};
 export const PRESSURE: Shape = { short: ['string'], streams: 'object', bots: 'object' };
 export const NODE: Shape = { node: 'string', state: 'string', figures: { bots: 'number' } };
 export const NODES: Shape = { state: 'string', nodes: [NODE] };

@@ -6,6 +6,7 @@ import { RequestHandler, type RequestHandlerOptions } from './requests/request-h
 import { type AuthRoutesParts, authRoutes, signInRoutes } from './routes/auth-routes.js';
 import { type BotRoutesParts, botRoutes } from './routes/bot-routes.js';
 import type { DashboardFiles } from './routes/dashboard-files.js';
+import { type FleetRoutesParts, fleetRoutes } from './routes/fleet-routes.js';
 import { type HistoryRoutesParts, historyRoutes } from './routes/history-routes.js';
 import { type IncidentRoutesParts, incidentRoutes } from './routes/incident-routes.js';
 import { type MetricsRouteParts, metricsRoute } from './routes/metrics-route.js';
@@ -23,6 +24,7 @@ import type { Views } from './views/views.js';
 export type FrontParts = RequestHandlerOptions &
   AuthRoutesParts &
   BotRoutesParts &
+  FleetRoutesParts &
   IncidentRoutesParts &
   NodeRoutesParts &
   OperationRoutesParts &
@@ -64,6 +66,7 @@ export function createHandler(parts: FrontParts): RequestHandler {
     ...guardAll(handler, {
       ...authRoutes(parts),
       ...botRoutes(parts),
+      ...fleetRoutes(parts),
       ...incidentRoutes(parts),
       ...nodeRoutes(parts),
       ...operationRoutes(parts),

@@ -5,6 +5,7 @@ import { InvokeBody, PinBody } from './contract/api.js';
 import { BotActionsBody, CreateBotBody, MoveBotBody, UpdateBotBody } from './contract/bots.js';
 import * as bus from './contract/bus-schemas.js';
 import { Config } from './contract/config.js';
+import { FleetBody, FleetFile } from './contract/fleet.js';
 import {
   HostAnswers,
   HostEnds,
@@ -26,6 +27,8 @@ export const SCHEMAS = {
   CreateBotBody,
   CreateRuleBody,
   CreateTokenBody,
+  FleetBody,
+  FleetFile,
   HostAnswers,
   HostEnds,
   HostError,

@@ -2,7 +2,10 @@ import type { ValidateFunction } from 'ajv';
 import * as generated from '#generated/validators.js';
 import type { SchemaName, SchemaValue } from './schemas.js';
 
-export type BodySchema = Exclude<SchemaName, 'Config' | `Host${string}` | `Bus${string}`>;
+export type BodySchema = Exclude<
+  SchemaName,
+  'Config' | 'FleetFile' | `Host${string}` | `Bus${string}`
+>;
 
 // Generated, because loading Ajv and compiling the schemas took a quarter of the CPU time of a start.
 const VALIDATORS = generated as unknown as { [S in BodySchema]: ValidateFunction<SchemaValue<S>> };

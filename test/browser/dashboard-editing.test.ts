@@ -86,6 +86,20 @@ it('unsaved changes are thrown away from where they are named', async () => {
   await expect.poll(() => page.getByLabel('size').inputValue()).toBe('3');
 });
 
+it('a bot of a fleet says so, and what was changed by hand', async () => {
+  const config = { greeting: 'hi' };
+  const body = { bots: [{ id: 'framed', kind: 'painter', config, labels: { team: 'art' } }] };
+  expect((await call(service, 'POST', '/api/fleet/gallery', { body })).status).toBe(200);
+  await show(page, '#/bots/framed');
+  const facts = page.locator('.facts');
+  await facts.getByText('gallery', { exact: true }).waitFor();
+  await call(service, 'PATCH', '/api/bots/framed', { body: { labels: { team: 'x' } } });
+  await facts.getByText('gallery · drift', { exact: true }).waitFor();
+  await show(page, '#/bots/framed?tab=config');
+  await page.getByText('managed by fleet gallery · drift: labels.team').waitFor();
+  await call(service, 'POST', '/api/fleet/gallery', { body: { bots: [], prune: true } });
+});
+
 it('a secret is set, replaced and removed, and never shown', async () => {
   const secret = 'hunter2-hunter2';
   await show(page, '#/bots/easel-3?tab=config');

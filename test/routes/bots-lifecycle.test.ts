@@ -288,6 +288,7 @@ describe('secrets', () => {
       quota: {},
       isolation: 'thread',
       host_group: null,
+      fleet: null,
       restart: expect.objectContaining({ policy: 'on-failure' }),
     });
     // A change to another key keeps them.

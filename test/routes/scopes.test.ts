@@ -37,6 +37,7 @@ const BODIES: Record<string, unknown> = {
   'POST /api/bots/actions': { action: 'start', ids: ['mine'] },
   'PATCH /api/bots/{id}': { labels: {} },
   'POST /api/bots/{id}/move': { node: 'h2' },
+  'POST /api/fleet/{name}': { bots: [] },
   'POST /api/tokens': { name: 'another', scopes: ['read'] },
   'POST /api/tokens/link': { name: 'another', scopes: ['read'] },
   'POST /api/rules': RULE,
@@ -75,7 +76,8 @@ async function ask(
   id = 'mine',
   body = BODIES[route.name],
 ): Promise<Pick<Answer, 'status' | 'json' | 'headers'>> {
-  const path = route.path.replace('{id}', id) + (QUERIES[route.name] ?? '');
+  const path =
+    route.path.replace('{id}', id).replace('{name}', 'web') + (QUERIES[route.name] ?? '');
   if (route.path !== '/events') return call(service, route.method, path, { token, body });
   const headers: Record<string, string> =
     token === null ? {} : { authorization: `Bearer ${token}` };

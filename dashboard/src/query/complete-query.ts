@@ -30,7 +30,8 @@ export interface Completions {
   items: readonly Completion[];
 }
 
-const MAX_ITEMS = 12;
+/** All fields that begin a query for lines, up to those of lines that people use most, are offered. */
+const MAX_ITEMS = 16;
 /** Letters of a value from which on it is offered without its field. */
 const MIN_LETTERS = 2;
 /** Fields whose values are offered like this. */

@@ -208,6 +208,7 @@ function ConfigForm({
           </div>
           <RestartFields value={restart} faults={faults} onChange={setRestart} />
           <p class="muted">{hostText(saved)}</p>
+          {saved.fleet ? <p class="muted">{fleetText(saved.fleet)}</p> : null}
           <ConfigHistory bot={bot} saved={saved} onRestore={restore} />
         </div>
       </fieldset>
@@ -267,6 +268,11 @@ function withOptionalSecrets(schema: Schema): Schema {
       ]),
     ),
   };
+}
+
+function fleetText({ name: fleet, drift }: NonNullable<SavedConfig['fleet']>): string {
+  if (drift.length === 0) return t('bot.managed', { fleet });
+  return t('bot.managedDrift', { fleet, paths: drift.join(', ') });
 }
 
 /** Its kind of host, and the bots that share it. */

@@ -46,7 +46,7 @@ export function BotLive({ bot }: { bot: BotSnapshot }) {
 }
 
 function Facts({ bot }: { bot: BotSnapshot }) {
-  const { desired, since_ms, started_at_ms, restarts, host, last_error, labels } = bot;
+  const { desired, since_ms, started_at_ms, restarts, host, last_error, labels, fleet } = bot;
   void second.value;
   const isOver = currentError(bot.status, last_error) === null;
   return (
@@ -78,6 +78,12 @@ function Facts({ bot }: { bot: BotSnapshot }) {
           <dt>{t('term.host')}</dt>
           <dd>{host ?? '–'}</dd>
         </div>
+        {fleet === undefined ? null : (
+          <div>
+            <dt>{t('bot.fleet')}</dt>
+            <dd>{bot.drift ? t('bot.drifted', { fleet }) : fleet}</dd>
+          </div>
+        )}
         {Object.keys(labels).length > 0 ? (
           <div class="fact-wide">
             <dt>{t('term.labels')}</dt>

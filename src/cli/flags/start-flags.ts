@@ -14,6 +14,7 @@ export interface StartFlags {
   safe?: boolean;
   bots?: boolean;
   demo?: boolean;
+  fleet?: string;
   clusterServers?: string[];
   clusterName?: string;
   clusterNode?: string;
@@ -38,6 +39,10 @@ export function withStartFlags(command: Command): Command {
     .option('--safe', 'do not start the bots that requests started most recently')
     .option('--no-bots', 'start no bots')
     .option('--no-demo', 'start without the demo world and its bots')
+    .option(
+      '--fleet <file>',
+      'fleet file that the service keeps its bots to; SIGHUP reads it again',
+    )
     .option('--cluster-servers <address...>', 'NATS servers; makes the service a node of a cluster')
     .option('--cluster-name <name>', 'name of the cluster')
     .option('--cluster-node <name>', 'name of this node; default: the host name')
@@ -65,6 +70,7 @@ export function startFlagsOf(options: StartFlags): Flags {
   set('hosts.count', options.botHosts);
   set('data_dir', options.dataDir);
   set('kinds', options.kinds);
+  set('fleet', options.fleet);
   set('cluster.servers', options.clusterServers);
   set('cluster.name', options.clusterName);
   set('cluster.node', options.clusterNode);

@@ -15,6 +15,7 @@ import {
   LogEvent,
   SessionEvent,
 } from '../../shared/contract/event-schemas.js';
+import { FleetBody, FleetPlan, FleetStep } from '../../shared/contract/fleet.js';
 import { HostInfo } from '../../shared/contract/hosts.js';
 import { IncidentGroup, IncidentGroups } from '../../shared/contract/incident-groups.js';
 import { JournalStatus, PastEvent } from '../../shared/contract/journal-schemas.js';
@@ -54,6 +55,9 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   Operation,
   OperationBots,
   Operations: OperationList,
+  Fleet: FleetBody,
+  FleetPlan,
+  FleetStep,
   Kind: ListedKind,
   Token: TokenInfo,
   NewToken,

@@ -19,6 +19,7 @@ export interface DocumentParameter {
 /** Path parameters, by prefix of the path. */
 const PATH_PARAMETERS: readonly (readonly [string, { description: string; example: string }])[] = [
   ['/api/bots/', { description: 'Id of the bot.', example: BOT.id }],
+  ['/api/fleet/', { description: 'Name of the fleet.', example: 'web' }],
   [
     '/api/tokens/',
     { description: 'Id of the token.', example: (exampleOf(TokenInfo) as TokenInfo).id },

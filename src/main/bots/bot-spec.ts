@@ -1,7 +1,6 @@
 // Makes the specs of bots from requests. Pure, except for the incarnation of a new bot.
 
 import { randomBytes } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import type { ClusterBots } from '../../cluster/cluster.js';
 import type {
   BotSpec,
@@ -9,7 +8,7 @@ import type {
   RestartPolicy,
   UpdateBotBody,
 } from '../../shared/contract/bots.js';
-import type { Json, JsonObject } from '../../shared/contract/json.js';
+import type { JsonObject } from '../../shared/contract/json.js';
 import { quotaFault } from '../../shared/contract/quota.js';
 import { DroverError } from '../../shared/errors.js';
 
@@ -98,35 +97,4 @@ function set<K extends 'isolation' | 'host_group' | 'node' | 'node_labels'>(
 ): void {
   if (value === null) delete spec[key];
   else if (value !== undefined) spec[key] = value;
-}
-
-/** JSON merge patch (RFC 7396): null removes a key. */
-export function mergePatch(base: JsonObject, patch: JsonObject): JsonObject {
-  // A Map, because assigning the key `__proto__` would set the prototype and hide it from validation.
-  const merged = new Map(Object.entries(base));
-  for (const [name, value] of Object.entries(patch)) {
-    const below = merged.get(name);
-    if (value === null) merged.delete(name);
-    else if (isObject(value)) merged.set(name, mergePatch(isObject(below) ? below : {}, value));
-    else merged.set(name, value);
-  }
-  return Object.fromEntries(merged);
-}
-
-/** What {@link mergePatch} makes of `after` the object before; a null of that is left out. */
-export function undoOf(before: JsonObject, after: JsonObject): JsonObject {
-  const undo = new Map<string, Json>();
-  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const [from, to] = [before, after].map((one) =>
-      Object.hasOwn(one, name) ? one[name] : undefined,
-    );
-    if (isDeepStrictEqual(from, to)) continue;
-    const isInside = isObject(from) && isObject(to);
-    undo.set(name, isInside ? undoOf(from, to) : (from ?? null));
-  }
-  return Object.fromEntries(undo);
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

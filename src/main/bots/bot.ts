@@ -21,6 +21,7 @@ import {
   nextHold,
   nextStep,
 } from './bot-life.js';
+import { markDesired, shownFleet } from './fleet-mark.js';
 import type { HostPool } from './host-pool.js';
 import { KindHeld } from './kind-quarantine.js';
 import { NoHostError } from './no-host.js';
@@ -234,14 +235,10 @@ export class Bot {
   }
 
   /**
-   * Replaces the spec. @param restart whether a bot that is started, or waits for its restart, is restarted.
-   * @param saved is called when the new one is on disk, with the one before.
+   * Replaces the spec, and starts or stops the bot if it has another desired state. @param restart whether a bot that is
+   * started, or waits for its restart, is restarted.
    */
-  update(
-    spec: BotSpec,
-    restart: boolean,
-    saved: (before: Readonly<BotSpec>) => void,
-  ): Promise<void> {
+  update(spec: BotSpec, restart: boolean, lane: Lane): Promise<void> {
     return this.#operate('update', async () => {
       await this.#dependencies.save(spec);
       const before = this.#spec;
@@ -251,11 +248,14 @@ export class Bot {
         this.#permit = lastPermit;
         await this.#host?.setPermit(this.id, this.#permit);
       }
-      saved(before);
       await this.#showSpec();
-      if (!restart || this.#isAtRest) return;
+      const isStarted = spec.desired === 'running' && before.desired === 'stopped';
+      if (spec.desired === 'stopped' && before.desired === 'running') return this.#halt();
+      if (isStarted) this.#backoff.reset();
+      if (this.#isAtRest) return isStarted ? this.#enter(lane) : undefined;
+      if (!restart) return;
       await this.#halt();
-      await this.#enter('one');
+      await this.#enter(lane);
     });
   }
 
@@ -536,7 +536,8 @@ export class Bot {
     const spec = this.#spec;
     const stayed = this.#stays;
     const place = this.#dependencies.cluster.shown(spec);
-    await this.#snapshot.change({ labels: spec.labels, ...place });
+    const { labels, desired } = spec;
+    await this.#snapshot.change({ labels, desired, ...place, ...shownFleet(spec) });
     if (this.#stays !== stayed) this.#host?.exemptFromLease(this.id, this.#stays);
   }
 
@@ -573,10 +574,15 @@ export class Bot {
 
   async #setDesired(desired: BotSpec['desired']): Promise<void> {
     if (this.#spec.desired === desired) return;
-    const spec = { ...this.#spec, desired };
+    const { fleet, desired: before } = this.#spec;
+    const spec = {
+      ...this.#spec,
+      desired,
+      ...(fleet && { fleet: markDesired(fleet, before, desired) }),
+    };
     await this.#dependencies.save(spec);
     this.#spec = spec;
-    await this.#snapshot.change({ desired });
+    await this.#snapshot.change({ desired, ...shownFleet(spec) });
   }
 
   /** The state changes before this returns; it resolves when the effects, and the events that they led to, are done. */

@@ -26,7 +26,7 @@ export function changeOf(
   return JSON.stringify(change).length <= MAX_MESSAGE_UNITS ? change : withoutValues(change);
 }
 
-function changedKeys(before: JsonObject, after: JsonObject): Record<string, ValueChange> {
+export function changedKeys(before: JsonObject, after: JsonObject): Record<string, ValueChange> {
   const changed: Record<string, ValueChange> = {};
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
     const [from, to] = [ownValue(before, key), ownValue(after, key)];

@@ -4,10 +4,11 @@ import { parse } from 'node:path';
 import type { ValidateFunction } from 'ajv';
 import type { KindInfo, LoadedKinds } from '../../shared/contract/bots.js';
 import { CommandArgs, checkedCopy, compileAs } from '../../shared/contract/command-args.js';
-import type { JsonObject } from '../../shared/contract/json.js';
+import type { Json, JsonObject } from '../../shared/contract/json.js';
 import {
   changedSecrets,
   redirectedSecrets,
+  replaceSecrets,
   secretPaths,
   withoutSecrets,
 } from '../../shared/contract/secrets.js';
@@ -119,6 +120,17 @@ export class KindSchemas {
   secretPaths(kind: string, config: JsonObject, version?: string): string[] {
     const schema = this.#of(kind, version)?.info.config;
     return schema ? secretPaths(config, schema) : [];
+  }
+
+  /** A copy of the configuration with other values in place of its secrets. */
+  replaceSecrets(
+    kind: string,
+    config: JsonObject,
+    replacement: (path: string) => Json,
+  ): JsonObject {
+    const schema = this.#kinds.get(kind)?.info.config;
+    // Without its schema nobody knows which values are secret.
+    return schema ? replaceSecrets(config, schema, replacement) : {};
   }
 
   /** Paths of the secrets that have changed. */

@@ -4,6 +4,7 @@ import type { ClusterBots } from '../../cluster/cluster.js';
 import type { BotSpec } from '../../shared/contract/bots.js';
 import type { BotSnapshot } from '../../shared/contract/events.js';
 import { logItem, type ServiceEvents, sessionItem } from '../threads/service-events.js';
+import { shownFleet } from './fleet-mark.js';
 
 export class PublishedSnapshot {
   readonly #events: ServiceEvents;
@@ -31,6 +32,7 @@ export class PublishedSnapshot {
       next_try: null,
       version: null,
       ...cluster.shown(spec),
+      ...shownFleet(spec),
     };
   }
 

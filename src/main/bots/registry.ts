@@ -2,6 +2,7 @@ import type { SpecStore } from '../../cluster/node-service.js';
 // Runs in main. Owns all bots, by id.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type {
   BotAction,
   BotConfig,
@@ -22,7 +23,8 @@ import type {
   LateError,
 } from '../../shared/contract/host-messages.js';
 import type { GroupQuery, IncidentGroups } from '../../shared/contract/incident-groups.js';
-import type { JsonObject } from '../../shared/contract/json.js';
+import type { Json, JsonObject } from '../../shared/contract/json.js';
+import { mergePatch, undoOf } from '../../shared/contract/merge-patch.js';
 import { allows, reaches } from '../../shared/contract/rights.js';
 import { SERVICE_SCOPE } from '../../shared/contract/scopes.js';
 import { keepSecretsInLists } from '../../shared/contract/secrets.js';
@@ -35,8 +37,9 @@ import type { ShowIncident } from '../store/incident-store.js';
 import type { HostThread } from '../threads/host-thread.js';
 import { logItem } from '../threads/service-events.js';
 import { Bot, type BotDependencies } from './bot.js';
-import { changedSpec, mergePatch, newSpec, undoOf } from './bot-spec.js';
+import { changedSpec, newSpec } from './bot-spec.js';
 import { changeOf } from './config-change.js';
+import { driftOf, markChanged } from './fleet-mark.js';
 import type { Incidents } from './incidents.js';
 import type { KindQuarantine } from './kind-quarantine.js';
 import type { KindSchemas } from './kind-schemas.js';
@@ -224,9 +227,13 @@ export class BotRegistry {
     return `${this.#dependencies.isolationOf({ kind, isolation })} ${group}`;
   }
 
-  /** Adds a bot. It is on disk and its first events are on the stream when this resolves. @throws like check. */
-  async create(input: CreateBotBody, lane: Lane = 'one'): Promise<void> {
+  /**
+   * Adds a bot. It is on disk and its first events are on the stream when this resolves.
+   * @param fleet that it belongs to. @throws like check.
+   */
+  async create(input: CreateBotBody, lane: Lane = 'one', fleet?: string): Promise<void> {
     const spec = this.check(input);
+    if (fleet !== undefined) spec.fleet = { name: fleet };
     if (spec.desired === 'running') this.#noteStart(spec.id);
     const bot = new Bot(spec, this.#dependencies);
     // Before the first wait, so that a second request for the same id finds it.
@@ -336,22 +343,81 @@ export class BotRegistry {
     if (patch !== undefined && !allows(rights, 'admin')) {
       this.#schemas.checkRedirects(spec.kind, spec.config, merged, patch);
     }
+    const { before, after, secrets } = this.#difference(spec, next);
+    if (spec.fleet) next.fleet = markChanged(spec.fleet, before, after, secrets);
+    await this.#replace(bot, next, rights, 'one');
+    return changeOf(before, after, secrets);
+  }
+
+  /**
+   * What a bot would be if it were as its fleet says, and what that changes; null for nothing. A configuration that is the
+   * same with defaults filled in stays as it is stored. @throws DroverError `bad_request`.
+   */
+  compare(
+    spec: Readonly<BotSpec>,
+    input: CreateBotBody,
+    fleet: string,
+  ): { next: BotSpec; change: BotChange | null } {
+    const { term, incarnation, config, isolation } = spec;
+    const kept = { ...(term !== undefined && { term }), ...(incarnation && { incarnation }) };
+    const fresh = newSpec(input, this.#defaults, this.#dependencies.cluster);
+    const next: BotSpec = { ...fresh, ...kept, fleet: { name: fleet } };
+    if (this.isolationOf(spec) === this.isolationOf(next)) next.isolation = isolation;
+    if (next.quota && Object.keys(next.quota).length === 0) delete next.quota;
+    const isSameKind = next.kind === spec.kind;
+    if (isSameKind && isDeepStrictEqual(next.config, config)) next.config = config;
+    else this.#schemas.checkConfig(next.kind, next.config, this.#versions.idFor(next));
+    // Most bots of a fleet do not change, and to validate a configuration takes ten times as long.
+    if (isDeepStrictEqual({ ...next, fleet: null }, { ...spec, fleet: null })) {
+      return { next, change: null };
+    }
+    const { before, after, secrets } = this.#difference(spec, next);
+    const change = changeOf(before, after, secrets);
+    if (isSameKind && !change?.config && !change?.secrets) next.config = config;
+    return { next, change };
+  }
+
+  /** Paths of the secrets that a bot has. */
+  secretsOf({ kind, config }: Readonly<BotSpec>): string[] {
+    return this.#schemas.secretPaths(kind, config);
+  }
+
+  /** Makes a bot what {@link compare} has found. @throws like update. */
+  async bring(next: BotSpec, rights: Rights): Promise<void> {
+    const bot = this.#get(next.id);
+    const isFailed = bot.snapshot.status === 'failed';
+    const isNew = await this.#replace(bot, next, rights, 'many');
+    // It has failed with what it had before.
+    if (isFailed && isNew && next.desired === 'running') await bot.start('many');
+  }
+
+  /** @returns whether the bot runs with something else from now on. */
+  async #replace(bot: Bot, next: BotSpec, rights: Rights, lane: Lane): Promise<boolean> {
+    const { id, spec } = bot;
     const hasMoved = next.isolation !== spec.isolation || next.host_group !== spec.host_group;
-    if (hasMoved && spec.desired === 'running') this.admitHost(next, rights.reach);
+    const isStarted = next.desired === 'running' && spec.desired === 'stopped';
+    if ((hasMoved && spec.desired === 'running') || isStarted) this.admitHost(next, rights.reach);
     const restartNow = hasMoved || JSON.stringify(next.config) !== JSON.stringify(spec.config);
-    if (restartNow) this.#noteStart(id);
+    if (restartNow || isStarted) this.#noteStart(id);
     if (JSON.stringify(next.labels) !== JSON.stringify(spec.labels)) this.#forgetCommands(id);
     this.#joining.add(next);
-    let change: BotChange | null = null;
     try {
-      await bot.update(next, restartNow, (before) => {
-        const secrets = this.#schemas.changedSecrets(spec.kind, before.config, next.config);
-        change = changeOf(this.#partsOf(before), this.#partsOf(next), secrets);
-      });
+      await bot.update(next, restartNow, lane);
     } finally {
       this.#joining.delete(next);
     }
-    return change;
+    return restartNow;
+  }
+
+  #difference(
+    spec: Readonly<BotSpec>,
+    next: BotSpec,
+  ): { before: BotParts; after: BotParts; secrets: string[] } {
+    return {
+      before: this.#partsOf(spec),
+      after: this.#partsOf(next),
+      secrets: this.#schemas.changedSecrets(next.kind, spec.config, next.config),
+    };
   }
 
   /**
@@ -394,22 +460,28 @@ export class BotRegistry {
 
   /** As `GET /api/bots/{id}/config` shows them. */
   #partsOf(spec: Readonly<BotSpec>): BotParts {
-    const { kind, config, labels, restart, isolation, host_group, quota } = spec;
+    const { kind, labels, restart, isolation, host_group, quota } = spec;
     const { node, node_labels, failover } = spec;
     const placement = { isolation, host_group, quota, node, node_labels, failover };
     const version = this.#versions.idFor(spec);
     return {
-      config: this.#schemas.withoutSecrets(
-        kind,
-        this.#schemas.checkConfig(kind, config, version),
-        version,
-      ),
+      config: this.#schemas.withoutSecrets(kind, this.#filled(spec), version),
       labels: { ...labels },
       restart: { ...restart },
       placement: Object.fromEntries(
         Object.entries(placement).filter(([, value]) => value !== undefined),
       ) as JsonObject,
     };
+  }
+
+  /** With defaults, which are unknown for a configuration that is no longer valid. */
+  #filled(spec: Readonly<BotSpec>): JsonObject {
+    const { kind, config } = spec;
+    try {
+      return this.#schemas.checkConfig(kind, config, this.#versions.idFor(spec));
+    } catch {
+      return config;
+    }
   }
 
   /** Other callers may see the bot from now on than those who ran its commands. */
@@ -484,7 +556,7 @@ export class BotRegistry {
   config(id: string): Omit<BotConfig, 'config'> & { config: JsonObject } {
     const { spec } = this.#get(id);
     const { kind, config, restart, dedicated, host_group = null, quota = {} } = spec;
-    const { node, node_labels, failover } = spec;
+    const { node, node_labels, failover, fleet } = spec;
     const version = this.#versions.idFor(spec);
     const filled = this.#schemas.checkConfig(kind, config, version);
     return {
@@ -498,7 +570,29 @@ export class BotRegistry {
       ...(node !== undefined && { node }),
       ...(node_labels && { node_labels }),
       ...(failover && { failover }),
+      fleet: fleet ? { name: fleet.name, drift: driftOf(spec) } : null,
     };
+  }
+
+  /** A bot as it was configured, in the form in which it is created. @param secret what stands for one. */
+  exported(id: string, secret: (path: string) => Json): JsonObject {
+    const { kind, config, labels, desired, restart, dedicated, quota, ...rest } =
+      this.#get(id).spec;
+    const { isolation, host_group, node, node_labels, failover } = rest;
+    const own = Object.entries(restart).filter(
+      ([name, value]) => value !== this.#defaults[name as keyof RestartPolicy],
+    );
+    const given = {
+      ...{ id, kind },
+      ...{ config: this.#schemas.replaceSecrets(kind, config, secret), labels },
+      ...(desired === 'stopped' && { desired }),
+      restart: Object.fromEntries(own),
+      ...(dedicated && { dedicated }),
+      ...{ isolation, host_group, quota, node, node_labels, failover },
+    };
+    return Object.fromEntries(
+      Object.entries(given).filter(([, value]) => !isNothing(value)),
+    ) as JsonObject;
   }
 
   /**
@@ -702,4 +796,10 @@ export class BotRegistry {
   #on(host: HostThread): Bot[] {
     return [...this.#bots.values()].filter((bot) => bot.host === host);
   }
+}
+
+function isNothing(value: unknown): boolean {
+  return (
+    value === undefined || (typeof value === 'object' && Object.keys(value ?? {}).length === 0)
+  );
 }

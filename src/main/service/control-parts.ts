@@ -9,6 +9,7 @@ import { HostFigures } from '../bots/host-figures.js';
 import type { HostPool } from '../bots/host-pool.js';
 import type { KindStates } from '../bots/kind-states.js';
 import type { LoopWatch } from '../bots/loop-watch.js';
+import { Fleets } from '../fleet/fleets.js';
 import { Operations } from '../operations/operations.js';
 import { Rollouts } from '../operations/rollouts.js';
 import { OperationStore } from '../store/operation-store.js';
@@ -50,6 +51,7 @@ export function buildControl(needs: ControlNeeds) {
     sharing: cluster.tokens,
     say: (level, scope, message) => events.tell(logItem(level, scope, message)),
   });
+  const fleets = new Fleets({ registry, pressure: access.pressure, node: cluster.node });
   const commands = new ServiceCommands(
     { registry, hosts, drilled: config.drills.enabled ? needs.drilled : null },
     events,
@@ -79,16 +81,11 @@ export function buildControl(needs: ControlNeeds) {
   rollouts.through(operations);
   const { controller, requests } = createController({
     ...needs,
-    access,
-    commands,
-    hostCommands,
-    operations,
-    rollouts,
-    publish,
+    ...{ access, commands, fleets, hostCommands, operations, rollouts, publish },
     tell: (...items) => events.tell(...items),
     figures: new HostFigures(() => hosts.threads(), needs.loops),
     metrics: () =>
       mainMetrics({ ...needs.measured, tokens: access.tokens, kinds: schemas, rules, cluster }),
   });
-  return { access, commands, hostCommands, operations, rollouts, controller, requests };
+  return { access, commands, fleets, hostCommands, operations, rollouts, controller, requests };
 }

@@ -22,6 +22,7 @@ import type { KindReload } from '../bots/kind-reload.js';
 import type { KindSchemas } from '../bots/kind-schemas.js';
 import type { KindVersions } from '../bots/kind-versions.js';
 import type { BotRegistry } from '../bots/registry.js';
+import type { Fleets } from '../fleet/fleets.js';
 import type { Operations } from '../operations/operations.js';
 import type { Rollouts } from '../operations/rollouts.js';
 import type { Rules } from '../rules/rules.js';
@@ -33,6 +34,7 @@ const STOPPING = 'the service is stopping';
 /** The parts of main that the fronts may call. */
 export interface ControllerParts {
   access: Access;
+  fleets: Fleets;
   registry: BotRegistry;
   commands: ServiceCommands;
   hostCommands: HostCommands;
@@ -58,6 +60,7 @@ export interface ControllerParts {
 /** @returns also what has to be told which calls reach the bots of other nodes. */
 export function createController({
   access: { tokens, tickets, links, security, pressure },
+  fleets,
   registry,
   commands,
   hostCommands,
@@ -130,6 +133,8 @@ export function createController({
     operationBots: (input) => seen.bots(input),
     changeOperation: (input) => seen.change(input),
     botConfig: (input) => bots.config(input),
+    applyFleet: (input) => fleets.apply(input),
+    exportBots: (input) => fleets.export(input),
     incidents: (input) => bots.incidents(input),
     incidentGroups: (input) => bots.incidentGroups(input),
     rules: ({ rights }) => ({ rules: rules.list(rights) }),

@@ -16,7 +16,8 @@ import type { Config } from '../../shared/contract/config.js';
 import { CONTROL_SCOPE, SERVICE_SCOPE } from '../../shared/contract/scopes.js';
 import type { BroadcasterPeer } from '../../shared/contract/threads.js';
 import { Deferred } from '../../shared/deferred.js';
-import { messageOf, type StartupError } from '../../shared/errors.js';
+import { messageOf, StartupError } from '../../shared/errors.js';
+import type { Fleet } from '../../shared/fleet/read-fleet.js';
 import { maxOpenFiles } from '../../shared/open-files.js';
 import { Semaphore } from '../../shared/semaphore.js';
 import { unlessAborted } from '../../shared/unless-aborted.js';
@@ -32,6 +33,7 @@ import { adopt, changedKeys, isLive } from '../environment/live-config.js';
 import { fitToOpenFiles } from '../environment/open-files.js';
 import { RunRecord } from '../environment/run-record.js';
 import { checkTls } from '../environment/tls-snapshot.js';
+import { KeptFleet, readKeptFleet } from '../fleet/kept-fleet.js';
 import { BotStore } from '../store/bot-store.js';
 import { IncidentStore } from '../store/incident-store.js';
 import { RuleStore } from '../store/rule-store.js';
@@ -73,6 +75,8 @@ interface Opened {
   cores: number;
   dataDir: string;
   store: Store;
+  /** What the fleet file has; null without one. */
+  fleet: Fleet | null;
   clusterOf: (setup: NodeSetup) => Cluster;
 }
 
@@ -87,6 +91,8 @@ export class Service {
   readonly #readers: ReaderParts;
   readonly #bots: BotParts;
   readonly #control: ControlParts;
+  /** Null without a fleet file. */
+  readonly #fleet: KeptFleet | null;
   /** What fronts may call: of this node, or of its cluster. */
   readonly #offered: Controller;
   /** As others see it. */
@@ -104,6 +110,10 @@ export class Service {
    */
   static async open(config: Config, cores: number, stopping: AbortSignal): Promise<Service> {
     checkTls(config.tls);
+    if (config.fleet !== null && isInCluster(config)) {
+      throw new StartupError('fleet: a node of a cluster cannot apply fleet files yet');
+    }
+    const fleet = config.fleet === null ? null : await readKeptFleet(config.fleet);
     const dataDir = await openDataDir(config.data_dir ?? defaultDataDir(process.env));
     const store = await Store.open(join(dataDir, 'store.mdb'), stopping);
     const { config: fitted, warning: misfit } = fitToOpenFiles(config, cores, maxOpenFiles());
@@ -117,6 +127,7 @@ export class Service {
       cores,
       dataDir,
       store,
+      fleet,
       clusterOf,
     });
   }
@@ -181,6 +192,8 @@ export class Service {
     this.#readers = readers;
     this.#bots = bots;
     this.#control = control;
+    this.#fleet =
+      config.fleet === null ? null : new KeptFleet(config.fleet, control.fleets, stream.say);
     this.#offered = cluster.controller(control.controller);
     control.requests.through(this.#offered);
   }
@@ -221,6 +234,8 @@ export class Service {
     const first = firstBots(config, registry);
     await registry.show(first.filter(({ id }) => !this.#cluster.bots.identityOf(id)));
     stopping.throwIfAborted();
+    const applyFleet = await this.#fleet?.check(this.#opened.fleet ?? undefined);
+    stopping.throwIfAborted();
     await access.adoptTokens();
     stopping.throwIfAborted();
     const isOff = !config.auth.pin && access.tokens.all().length > 0;
@@ -249,9 +264,33 @@ export class Service {
     this.#cluster.begun();
     operations.start();
     await rollouts.reconcile();
+    if (applyFleet) await this.#applyAtStart(applyFleet);
     rules.begin();
     stopping.throwIfAborted();
     listening({ port, pin: pin && path ? { value: pin, path } : null, engine, warnings });
+  }
+
+  /** What keeps it from being applied could have come about later, too: the service runs. */
+  async #applyAtStart(apply: () => Promise<string>): Promise<void> {
+    const { say } = this.#stream;
+    const { restriction } = this.#record;
+    if (restriction !== null) {
+      say('warn', `the fleet file is not applied: ${restriction}`);
+      return;
+    }
+    try {
+      say('info', await apply());
+    } catch (thrown) {
+      say('error', `the fleet file was not applied: ${messageOf(thrown)}`);
+    }
+  }
+
+  /**
+   * Reads the fleet file again, and checks all of it. @returns what applies it, and says what that has changed in a line; null
+   * without a fleet file. @throws StartupError, or DroverError while another fleet is being applied. Nothing has changed then.
+   */
+  async reloadFleet(): Promise<(() => Promise<string>) | null> {
+    return (await this.#fleet?.check()) ?? null;
   }
 
   async #startHosts(): Promise<void> {
@@ -357,6 +396,8 @@ export class Service {
     const live = changed.filter(follows);
     const kinds = await reload.prepare(null, next);
     kinds.check();
+    // Checked with the kinds as they are until now.
+    const applyFleet = await this.reloadFleet();
     // The last that can fail. It changes all fronts, or none.
     if (isTls) await fronts.changeTls(next.tls);
     adopt(config, next, live);
@@ -368,6 +409,7 @@ export class Service {
       `reloaded: ${live.length === 0 ? 'no key of the configuration has changed' : live.join(', ')}`,
       ...(isTls ? ['certificate and key were reloaded'] : []),
       ...later.map((path) => `${path} has changed, which takes effect at the next start`),
+      ...(applyFleet ? [await applyFleet()] : []),
     ];
   }
 

@@ -17,6 +17,7 @@ const TEXTS = {
   'operation.pause': ['paused the operation', 'pause the operation'],
   'operation.resume': ['resumed the operation', 'resume the operation'],
   'operation.cancel': ['canceled the operation', 'cancel the operation'],
+  'fleet.apply': ['applied', 'apply'],
   command: ['ran', 'run'],
   'kind.release': ['released the kind', 'release the kind'],
   'kind.reload': ['reloaded the kind', 'reload the kind'],
@@ -43,6 +44,12 @@ export const ACTIVITIES = Object.keys(TEXTS) as readonly ActivityName[];
 /** `refused`: the actor may not do it. */
 export const OUTCOMES = ['done', 'failed', 'refused'] as const;
 
+/** Words before the target, where it is not what the activity is done to. */
+const BEFORE_TARGET: Partial<Record<ActivityName, string>> = {
+  'bot.move': 'to ',
+  'fleet.apply': 'of the fleet ',
+};
+
 /** What a text is about: fields of an `activity` event. */
 interface Told {
   activity: ActivityName;
@@ -66,7 +73,7 @@ export function activityText(event: Told, whom: string): string {
   const verb = isDone ? did : `${isForbidden ? 'may' : 'could'} not ${doing}`;
   const command = detail?.command === undefined ? '' : ` ${detail.command}`;
   const on = command !== '' && whom !== '' ? ` on ${whom}` : whom === '' ? '' : ` ${whom}`;
-  const of = target === null ? '' : ` ${activity === 'bot.move' ? `to ${target}` : target}`;
+  const of = target === null ? '' : ` ${BEFORE_TARGET[activity] ?? ''}${target}`;
   const why = error === null ? '' : `: ${error}`;
   return `${actor ?? 'somebody'} ${verb}${command}${on}${of}${why}`;
 }

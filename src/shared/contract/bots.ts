@@ -83,7 +83,7 @@ export const BotNode = Type.String({
   pattern: NODE_NAME.source,
   description: 'The node of the cluster that runs it. Not together with `node_labels`.',
 });
-const NodeLabels = {
+export const NodeLabels = {
   ...Labels,
   description:
     'Labels of the nodes of the cluster that may run it; the one with the most room does.',
@@ -163,6 +163,8 @@ export interface BotSpec {
   rollout?: BotRollout;
   /** In a cluster: grows with each assignment to a node. What an older term says or does counts no more. */
   term?: number;
+  /** The fleet that it belongs to. */
+  fleet?: FleetMark | undefined;
   /** Random; distinguishes the bot from earlier ones with the same id. Bots stored by the first versions have none. */
   incarnation?: string;
 }
@@ -175,6 +177,16 @@ export interface BotRollout {
   before: string | null;
   /** Merged into the configuration, it undoes the change. */
   undo?: JsonObject;
+}
+
+/** What a bot keeps of its fleet. The applied values themselves are not kept: its secrets would be stored twice. */
+export interface FleetMark {
+  name: string;
+  /**
+   * What was changed by hand since: by path, such as `config.url`, a digest of the value that the fleet had given, or '' for
+   * a secret, of which none is kept. Bounded by MAX_DRIFT of fleet-mark.ts.
+   */
+  drift?: Record<string, string>;
 }
 
 /** Actions on many bots at once. */
@@ -392,6 +404,18 @@ export const BotConfig = Type.Object(
     node: Type.Optional(BotNode),
     node_labels: Type.Optional(NodeLabels),
     failover: Type.Optional(FailoverSchema),
+    fleet: Type.Optional(
+      nullable(
+        Type.Object({
+          name: Type.String(),
+          drift: Type.Array(Type.String(), {
+            description:
+              'What was changed by hand since the file of the fleet was applied, as paths with dots.',
+          }),
+        }),
+        'The fleet that it belongs to; null for none. Absent on an older node of a cluster.',
+      ),
+    ),
   },
   { description: 'The configuration of a bot.' },
 );

@@ -439,6 +439,10 @@ export const Config = Type.Object(
       },
       closed,
     ),
+    fleet: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
+      description:
+        'Fleet file (docs/FLEET.md) that the service keeps its bots to: applied at each start, and at SIGHUP; null for none.',
+    }),
     bots: Type.Array(CreateBotBody, {
       description: 'Bots to create at startup, unless the id exists.',
     }),
@@ -579,6 +583,7 @@ export const DEFAULTS: Static<typeof Config> = {
     secret_key_file: null,
     accept_unsigned: false,
   },
+  fleet: null,
   bots: [],
 };
 

@@ -129,6 +129,12 @@ export const BotSnapshot = Type.Object(
           'In a cluster, when its node is lost: `restart` on another node, `stay` until the node returns, or `bound`: it stays because only that node has its secrets.',
       }),
     ),
+    fleet: Type.Optional(Type.String({ description: 'The fleet that it belongs to.' })),
+    drift: Type.Optional(
+      Type.Literal(true, {
+        description: 'It was changed by hand since the file of its fleet was applied.',
+      }),
+    ),
   },
   {
     description: 'The state of one bot.',
@@ -238,7 +244,7 @@ export const ActivityEvent = Type.Object(
     ),
     target: nullable(
       Type.String(),
-      'What else it was done to: a rule, a token, a kind, a node; of `bot.move`, the node to which.',
+      'What else it was done to: a rule, a token, a kind, a node; of `bot.move`, the node to which; of `fleet.apply`, the fleet.',
     ),
     operation: nullable(
       Type.String(),

@@ -15,19 +15,47 @@ const MAX_READ = 1000;
  * @param errors as Ajv reports them, with `allErrors` or without: one for each alternative, then one for all of them.
  */
 export function explainSchemaError(what: string, errors: Errors | null | undefined): string {
-  const faults = new Map<string, string>();
-  const read = (errors ?? []).slice(0, MAX_READ);
-  for (const group of groupsOf(read)) {
-    const fault = explainGroup(what, group);
-    const last = group.at(-1) as ErrorObject;
-    const place = isChoice(last) ? fault : placeOf(what, last);
-    if (!faults.has(place)) faults.set(place, fault);
-  }
-  const told = [...faults.values()].slice(0, MAX_TOLD);
-  const more = faults.size - told.length;
+  const { faults, isWhole } = schemaFaults(what, errors);
+  const told = faults.slice(0, MAX_TOLD).map(({ text }) => text);
+  const more = faults.length - told.length;
   if (told.length === 0) return `${what} is not valid`;
   if (more === 0) return told.join('; ');
-  return `${told.join('; ')}; and ${read.length < MAX_READ ? more : 'many'} more`;
+  return `${told.join('; ')}; and ${isWhole ? more : 'many'} more`;
+}
+
+/** What is wrong at one place of a value. */
+export interface SchemaFault {
+  /** In words, with the path. */
+  text: string;
+  /** Where it is. */
+  path: readonly string[];
+  /** The key there that is unknown. */
+  key?: string;
+}
+
+/** One fault for each place, in the order of the errors. @returns `isWhole` is false if not all errors were read. */
+export function schemaFaults(
+  what: string,
+  errors: Errors | null | undefined,
+): { faults: SchemaFault[]; isWhole: boolean } {
+  const found = new Map<string, SchemaFault>();
+  const read = (errors ?? []).slice(0, MAX_READ);
+  for (const group of groupsOf(read)) {
+    const text = explainGroup(what, group);
+    const last = group.at(-1) as ErrorObject;
+    const place = isChoice(last) ? text : placeOf(what, last);
+    if (found.has(place)) continue;
+    const key = last.params['additionalProperty'] as string | undefined;
+    found.set(place, { text, path: stepsOf(last), ...(key !== undefined && { key }) });
+  }
+  return { faults: [...found.values()], isWhole: read.length < MAX_READ };
+}
+
+function stepsOf({ instancePath }: ErrorObject): string[] {
+  return instancePath
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 /** The fault of one of the values that a schema has by name, in one line; null for none. */

@@ -55,6 +55,24 @@ export function secretPaths(config: JsonObject, schema: JsonObject): string[] {
     .map(({ path }) => path.join('.'));
 }
 
+/** A copy of a configuration with other values in place of its secrets. @param path with dots. */
+export function replaceSecrets(
+  config: JsonObject,
+  schema: JsonObject,
+  replacement: (path: string) => Json,
+): JsonObject {
+  if (!marksSecrets(schema)) return config;
+  const copy = structuredClone(config);
+  for (const { path, value, isSecret } of leavesOf(config, [schema], schema)) {
+    if (!isSecret || value === null || path.length === 0) continue;
+    const holder = path
+      .slice(0, -1)
+      .reduce<Json>((at, name) => (at as JsonObject)[name] as Json, copy);
+    (holder as JsonObject)[path.at(-1) as string] = replacement(path.join('.'));
+  }
+  return copy;
+}
+
 /** Where secrets were set, replaced or removed: paths with dots. */
 export function changedSecrets(
   before: JsonObject,
@@ -186,7 +204,7 @@ function firstFree(places: number[] | undefined, taken: ReadonlySet<number>): nu
 }
 
 /** A text that is the same for equal values. */
-function canonical(value: Json): string {
+export function canonical(value: Json): string {
   return JSON.stringify(value, (_, one: Json) =>
     isObject(one)
       ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)))

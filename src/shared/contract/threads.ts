@@ -30,6 +30,7 @@ import type {
 import type { Config } from './config.js';
 import type { BotChange } from './config-changes.js';
 import type { ActivityEvent, BotSnapshot, MainItem } from './events.js';
+import type { FleetBody, FleetExport, FleetPlan } from './fleet.js';
 import type {
   BotExit,
   BotFlood,
@@ -379,6 +380,13 @@ export type ControlMethods = LoopEvents & {
   /** @throws DroverError `not_found`, `forbidden`, `conflict`. */
   changeOperation(input: { id: string; change: OperationChange; viewer: Viewer }): Operation;
   botConfig(input: { id: string; rights: Rights }): BotConfig;
+  /**
+   * Brings bots to what a fleet says, or says what that would change.
+   * @throws DroverError `forbidden`, `bad_request`, `unavailable`; `conflict` when something is refused: then nothing was changed.
+   */
+  applyFleet(input: { fleet: string; body: FleetBody; rights: Rights }): FleetPlan;
+  /** Bots as a fleet file has them; those that are gone, or that the caller does not reach, are left out. */
+  exportBots(input: { ids: string[]; rights: Rights }): FleetExport;
   kinds(input: { rights: Rights }): KindList;
   /** Ends the quarantine of a kind; its bots start. @throws DroverError `not_found`, `conflict` when there is none, `forbidden`. */
   releaseKind(input: { kind: string; rights: Rights }): KindReleased;

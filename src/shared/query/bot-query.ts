@@ -20,6 +20,8 @@ export type QueriedBot = Pick<
   | 'data'
   | 'node'
   | 'version'
+  | 'fleet'
+  | 'drift'
 >;
 
 /** @param now Unix epoch ms, for terms about a time. */
@@ -83,6 +85,10 @@ function fieldTest(term: FieldTerm): BotTest {
       return ({ node }) => node !== undefined && isOneOf(term, node);
     case 'version':
       return ({ version }) => typeof version === 'string' && isOneOf(term, version);
+    case 'fleet':
+      return ({ fleet }) => fleet !== undefined && isOneOf(term, fleet);
+    case 'drift':
+      return ({ drift = false }) => isOneOf(term, String(drift));
     case 'host':
     case 'restarts':
       return (bot) => isNumber(term, bot[field]);

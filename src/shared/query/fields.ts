@@ -49,6 +49,8 @@ export const FIELDS = {
     aliases: ['error'],
     example: 'last_error:timeout',
   },
+  fleet: { type: 'name', of: 'bot', example: 'fleet:web' },
+  drift: { type: 'name', of: 'bot', values: ['true', 'false'], example: 'drift:true' },
   since: {
     type: 'age',
     of: 'bot',

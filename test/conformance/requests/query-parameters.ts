@@ -52,6 +52,13 @@ export function queryParameterTests(given: () => Service): void {
         query: ['query=id:nothing', /"bots":\[\]/],
         sort: ['sort=gold', 400],
       },
+      '/api/fleet': {
+        status: ['status=nothing', /"bots":\[\]/],
+        kind: ['kind=nothing', /"bots":\[\]/],
+        label: ['label=nothing', /"bots":\[\]/],
+        node: ['node=nothing', /"bots":\[\]/],
+        query: ['query=id:nothing', /"bots":\[\]/],
+      },
       '/api/bots/{id}': { node: ['node=self', /"id":"a"/] },
       '/api/bots/{id}/history': {
         field: ['field=gold', 400],

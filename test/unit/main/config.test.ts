@@ -42,7 +42,7 @@ function fault(load: () => unknown): string {
 
 /** Keys that take the name of any file or directory. */
 const ANY_FILE =
-  /^(data_dir|(cluster\.)?tls\.(ca|cert|key)|cluster\.(credentials|secret_key_file))$/;
+  /^(data_dir|fleet|(cluster\.)?tls\.(ca|cert|key)|cluster\.(credentials|secret_key_file))$/;
 
 type Variants = [unknown, unknown, unknown];
 

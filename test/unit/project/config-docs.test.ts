@@ -4,10 +4,18 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
-import { configPage, configSchema, FLAGS, projectDir } from '../../../config/generate.js';
+import { parse } from 'yaml';
+import {
+  configPage,
+  configSchema,
+  FLAGS,
+  fleetSchema,
+  projectDir,
+} from '../../../config/generate.js';
 import { configKeys } from '../../../src/main/environment/load-config.js';
 import { DEFAULTS } from '../../../src/shared/contract/config.js';
 import type { JsonObject } from '../../../src/shared/contract/json.js';
+import { docBlock } from '../../harness/docs.js';
 
 const STALE = 'out of date: run npm run generate';
 const defaults = DEFAULTS as JsonObject;
@@ -24,6 +32,10 @@ function unpadded(page: string): string {
 describe('configuration', () => {
   it('has a schema for editors that is up to date', () => {
     expect(JSON.parse(read('config', 'schema.json')), STALE).toEqual(configSchema(defaults));
+  });
+
+  it('fleet files have one too', () => {
+    expect(JSON.parse(read('config', 'fleet.schema.json')), STALE).toEqual(fleetSchema());
   });
 
   it('has a page that is up to date', () => {
@@ -46,6 +58,28 @@ describe('configuration', () => {
     expect([...Object.values(FLAGS).join(', ').split(', '), '--config <file>'].sort()).toEqual(
       flags.sort(),
     );
+  });
+});
+
+describe('config/fleet.schema.json', () => {
+  const validate = new Ajv({ allowUnionTypes: true }).compile(
+    JSON.parse(read('config', 'fleet.schema.json')),
+  );
+
+  it('accepts the files of docs/FLEET.md', () => {
+    for (const file of [
+      docBlock('docs/FLEET.md', '# fleet.yaml'),
+      docBlock('docs/FLEET.md', '# irc.yaml'),
+    ]) {
+      expect(validate(parse(file)), file).toBe(true);
+    }
+  });
+
+  it('refuses unknown keys, and a bot without an id', () => {
+    expect(validate({ name: 'a', bots: [] })).toBe(true);
+    expect(validate({ name: 'a', bots: [], prune: true })).toBe(false);
+    expect(validate({ name: 'a', bots: [{ kind: 'k' }] })).toBe(false);
+    expect(validate({ name: 'a', bots: [{ id: 'a', template: 't', count: 10_001 }] })).toBe(false);
   });
 });
 

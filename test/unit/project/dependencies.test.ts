@@ -83,6 +83,7 @@ describe('dependencies', () => {
   it.each([
     ['lmdb', 'src/shared/lmdb/lmdb.ts'],
     ['msgpackr', 'src/shared/contract/packr.ts'],
+    ['yaml', 'src/shared/fleet/yaml.ts'],
   ])('only the module that the build replaces imports %s', (name, file) => {
     const importing = sources().filter((one) => read(one).includes(`from '${name}'`));
     expect(importing).toEqual([file]);

@@ -5,6 +5,7 @@ import type { Static, TSchema } from '../typebox.js';
 import { AUTH_ROUTES } from './auth.js';
 import { BOT_ROUTES } from './bots.js';
 import { EVENT_ROUTES } from './events.js';
+import { FLEET_ROUTES } from './fleet.js';
 import { NODE_ROUTES } from './nodes.js';
 import { OPERATION_ROUTES } from './operations.js';
 import type { Parameter } from './parameters.js';
@@ -20,6 +21,7 @@ export const ROUTE_TABLE = {
   ...EVENT_ROUTES,
   ...BOT_ROUTES,
   ...OPERATION_ROUTES,
+  ...FLEET_ROUTES,
   ...RULE_ROUTES,
   ...NODE_ROUTES,
 };
