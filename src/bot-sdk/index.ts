@@ -158,7 +158,7 @@ export interface BotDefinition<
   /** Schema of the configuration; must be an object's. */
   config: Config;
   /**
-   * The status in which a bot is ready: a rollout goes on when a bot has it. Without it a bot is ready when it has run for long
+   * The status in which a bot is ready: a rollout continues when a bot has it. Without it a bot is ready when it has run for long
    * enough.
    */
   ready?: string;

@@ -66,7 +66,7 @@ export class OperationCalls {
     return this.#http.json('POST /api/rollouts', [], { ...options, body, shape: OPERATION });
   }
 
-  /** `POST /api/rollouts/{id}/promote`: it goes on after its canaries. */
+  /** `POST /api/rollouts/{id}/promote`: it continues after its canaries. */
   promote(id: string, options?: CallOptions): Promise<Operation> {
     return this.#changeRollout(id, 'promote', options);
   }

@@ -50,6 +50,7 @@ import type {
   ControlMethods,
   FrontStart,
 } from '../../src/shared/contract/threads.js';
+import { DroverError } from '../../src/shared/errors.js';
 import { Counters } from '../../src/shared/memory/counters.js';
 import { createRing, slotsFor } from '../../src/shared/memory/layout.js';
 import type { Clock } from '../../src/shared/memory/pin-bucket.js';
@@ -72,7 +73,7 @@ PROGRAMS.verifyStore = fileURLToPath(
   new URL('../../dist/src/programs/verify-store.js', import.meta.url),
 );
 /** Kinds are read again by real hosts only. */
-const notInjected = () => Promise.reject(new Error('not injected'));
+const notInjected = () => Promise.reject(new DroverError('conflict', 'there is no real host here'));
 const PIN = '123456';
 const PORT = 8090;
 const HOSTS = 1;

@@ -63,10 +63,11 @@ function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
-/** Also without the digits of versions and event ids. */
+/** Also without the digits of versions, and of ids of events and operations. */
 function numberless(pattern: string): string {
-  const digits = /\b[0-9a-f]{10}-\d+|\b[0-9a-f]{8}\b|\d+(\\\.\d+)*/g;
+  const digits = /\b0[0-9a-z]{8}-[0-9a-f]{8}\b|\b[0-9a-f]{10}-\d+|\b[0-9a-f]{8}\b|\d+(\\\.\d+)*/g;
   return pattern.replace(digits, (found) => {
+    if (found.startsWith('0') && found.length === 18) return '0[0-9a-z]{8}-[0-9a-f]{8}';
     if (found.includes('-')) return '[0-9a-f]+-\\d+';
     return /^[0-9a-f]{8}$/.test(found) ? '[0-9a-f]{8}' : '[\\d.]+';
   });

@@ -30,6 +30,7 @@ export interface Snapshot {
   usage: Record<string, number | null> | null;
   over_quota: string[];
   next_try: { at_ms: number; attempt: number | null; limit: number | null } | null;
+  version: string | null;
 }
 
 const SNAPSHOT_FIELDS = [
@@ -48,6 +49,7 @@ const SNAPSHOT_FIELDS = [
   'started_at_ms',
   'status',
   'usage',
+  'version',
 ].sort();
 
 /** The payload of a log frame. Undefined for any other frame. */

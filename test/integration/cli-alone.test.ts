@@ -301,7 +301,9 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     expect(complete('drover', 'bots', 'create', '--config', '-')).toEqual(['']);
     expect(complete('drover', 'logs', '-n', '-')).toEqual(['']);
     expect(complete('drover', 'bots', 'create', '--stopped', '--res')).toEqual(['--restart']);
-    expect(complete('drover', 'kinds', '')).toEqual(['list', 'show', 'release', 'test', 'new']);
+    expect(complete('drover', 'kinds', '')).toEqual([
+      ...['list', 'show', 'reload', 'release', 'test', 'new'],
+    ]);
     // The default command of a group is list.
     expect(complete('drover', 'incidents', '--l')).toEqual(['--label', '--limit']);
     // The default command is start.

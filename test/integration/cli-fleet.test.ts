@@ -300,8 +300,8 @@ describe('reports', () => {
   it('kinds are listed and shown, with those that do not load', async () => {
     const { code, stdout, stderr } = await drover(['kinds']);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^KIND +COMMANDS +DESCRIPTION\n/);
-    expect(stdout).toMatch(/^demo +say,move +\S/m);
+    expect(stdout).toMatch(/^KIND +VERSION +BOTS +COMMANDS +DESCRIPTION\n/);
+    expect(stdout).toMatch(/^demo +[0-9a-f]{8} +\d+ +say,move +\S/m);
     expect(stderr).toBe(
       `drover: /nowhere/kinds does not load: there is no file, directory or package /nowhere/kinds (seen from ${process.cwd()})\n`,
     );

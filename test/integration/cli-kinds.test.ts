@@ -45,7 +45,7 @@ const { drover, done } = await startOperator({
 
 it('a restart runs the version that the service has read, and says so', async () => {
   const told =
-    'drover: the file of walker has changed: restart the service to run the new version\n';
+    'drover: files of walker have changed: drover kinds reload walker makes bots start with them\n';
   for (const id of ['a', 'b']) await done(['bots', 'create', id, '--kind', 'walker']);
   await done(['bots', 'create', 'other', '--kind', 'synthetic']);
   // Nothing has changed yet: nothing is on standard error.

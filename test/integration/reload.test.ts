@@ -1,6 +1,6 @@
 // SIGHUP: a running service follows its configuration and its kinds, or nothing of them when something is wrong.
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { call } from '../harness/api.js';
@@ -87,9 +87,24 @@ it('keys that can change, kinds and programs are followed; others are named', as
   });
   const refused = await create(service, { id: 'd', kind: 'first' });
   expect(refused.json).toEqual({ error: 'bot limit reached' });
-  writeConfig({ pressure: { max_bots: 10 } });
+  writeConfig({
+    programs: { echo: { command: ['cat'], protocol: 'raw' } },
+    pressure: { max_bots: 10 },
+  });
   await hangUp(/^reloaded: pressure\.max_bots/);
   expect((await create(service, { id: 'd', kind: 'first' })).status).toBe(201);
+});
+
+it('a kind whose file is gone is gone, unless bots have it', async () => {
+  writeKind('second', 1);
+  await hangUp(/^reloaded:/);
+  rmSync(path.join(kinds, 'second.mjs'));
+  await hangUp(/^reloaded:/);
+  expect((await call(service, 'GET', '/api/kinds/second')).status).toBe(404);
+  await create(service, { id: 'a', kind: 'first', desired: 'stopped' });
+  rmSync(path.join(kinds, 'first.mjs'));
+  expect(await hangUp(/^nothing was reloaded:/)).toMatch(/first\.mjs is not there any more$/);
+  expect((await call(service, 'GET', '/api/kinds/first')).status).toBe(200);
 });
 
 const WRONG: [string, () => void, RegExp][] = [

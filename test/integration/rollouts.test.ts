@@ -115,7 +115,7 @@ it('a good version reaches every bot, and is that of the next starts', async () 
   );
 });
 
-it('a canary waits for a person; promote goes on, and revert takes it back', async () => {
+it('a canary waits for a person; promote continues it, and revert takes it back', async () => {
   write(2);
   const { id } = await begin({ kind: 'trader', canary: 2 });
   const at = await waiting(id);
@@ -263,7 +263,7 @@ async function killed(): Promise<void> {
   await start();
 }
 
-it('kill -9 while it goes through its bots: it goes on, and each bot has one version in the end', async () => {
+it('kill -9 while it goes through its bots: it continues, and each bot has one version in the end', async () => {
   write(2);
   const { id } = await begin({ kind: 'trader', parallel: 1, stagger_ms: 150 });
   await expect

@@ -38,6 +38,7 @@ const BODIES: Record<string, unknown> = {
   'PATCH /api/bots/{id}': { labels: {} },
   'POST /api/bots/{id}/move': { node: 'h2' },
   'POST /api/fleet/{name}': { bots: [] },
+  'POST /api/rollouts': { ids: ['mine'], config: { message_bytes: 81 } },
   'POST /api/tokens': { name: 'another', scopes: ['read'] },
   'POST /api/tokens/link': { name: 'another', scopes: ['read'] },
   'POST /api/rules': RULE,

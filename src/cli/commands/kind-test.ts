@@ -141,7 +141,7 @@ class KindTest {
     // Not imported above: other commands do not need it.
     const { KindTrial } = await import('../../main/bots/kind-trial.js');
     const output = this.#output;
-    const set = { modules: [module] };
+    const set = { modules: [module], isTest: true } as const;
     const trial = new KindTrial(serviceConfig, set, (item) => this.#take(item));
     try {
       const kind = await this.#load(trial);

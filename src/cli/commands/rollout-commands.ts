@@ -38,7 +38,7 @@ const UNDO_TRIES = 50;
 const UNDO_MS = 100;
 
 const CHANGES: Readonly<Record<RolloutChange, string>> = {
-  promote: 'let a rollout go on after its canaries',
+  promote: 'let a rollout continue after its canaries',
   abort: 'end a rollout, and take back what it has changed',
   revert: 'take back a rollout that has ended',
 };
@@ -70,7 +70,7 @@ export function addRollout(program: Command): void {
     )
     .option('--version <id>', 'a version of the kind that is still known, in place of its files')
     .option('--canary <n>', 'how many bots are changed first; then the rollout waits', wholeNumber)
-    .option('--promote-after <time>', 'go on by itself so long after the canaries', timeSpan)
+    .option('--promote-after <time>', 'continue by itself so long after the canaries', timeSpan)
     .addOption(
       new Option('--healthy <time>', 'how long a bot may take to be ready, or has to run')
         .argParser(timeSpan)
@@ -166,7 +166,7 @@ async function follow(
   if (!hasEnded(operation)) {
     const { id } = operation;
     complain(
-      `the canaries are healthy, and the rollout waits: drover rollout promote ${id} goes on, drover rollout abort ${id} takes it back`,
+      `the canaries are healthy, and the rollout waits: drover rollout promote ${id} continues it, drover rollout abort ${id} takes it back`,
     );
     return told(operation, options);
   }

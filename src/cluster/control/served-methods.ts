@@ -22,6 +22,9 @@ export interface ServedParts {
   snapshotOf(id: string): Promise<BotSnapshot | null>;
 }
 
+/** Of the caller of a node of an earlier version, which does not say it. */
+const NO_LIMIT: Input<'kinds'> = { rights: { reach: null, scopes: [] } };
+
 /** What this node does for others. @param self its name. */
 export function servedMethods(
   local: Controller,
@@ -64,7 +67,7 @@ export function servedMethods(
     operationBots: (input: Input<'operationBots'>) => local.operationBots(input),
     changeOperation: (input: Input<'changeOperation'>) => local.changeOperation(input),
     hosts: async (input: Input<'hosts'>) => hostsOfNode(self, await plain(local.hosts(input))),
-    kinds: (input: Input<'kinds'>) => local.kinds(input),
+    kinds: (input: Input<'kinds'> | null) => local.kinds(input ?? NO_LIMIT),
     releaseKind: (input: Input<'releaseKind'>) => local.releaseKind(input),
     reloadKinds: (input: Input<'reloadKinds'>) => local.reloadKinds(input),
   };

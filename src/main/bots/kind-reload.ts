@@ -85,8 +85,15 @@ export class KindReload {
     const failed = allFailed(found, tried.failed);
     const versions = tried.versions.filter((one) => kind === null || one.kind === kind);
     if (kind !== null && versions.length === 0) throw this.#missing(kind, modules, failed);
-    for (const { kind: name, module } of kind === null ? this.#own() : []) {
-      if (versions.every((one) => one.kind !== name)) throw this.#missing(name, [module], failed);
+    const lost = this.#own().filter(
+      (own) => kind === null && versions.every((one) => one.kind !== own.kind),
+    );
+    // A kind without bots may go.
+    const gone = lost.filter(
+      (own) => !found.modules.includes(own.module) && !this.#isUsed(own.kind),
+    );
+    for (const one of lost) {
+      if (!gone.includes(one)) throw this.#missing(one.kind, [one.module], failed);
     }
     const check = (): void => {
       for (const version of versions) {
@@ -99,9 +106,21 @@ export class KindReload {
       check,
       commit: async () => {
         check();
+        for (const one of gone) this.#drop(one);
         return this.#commit(versions, kind === null ? failed : kinds.failed);
       },
     };
+  }
+
+  #isUsed(kind: string): boolean {
+    return this.#parts.registry.specs().some((spec) => spec.kind === kind);
+  }
+
+  #drop({ kind }: KindVersion): void {
+    const { versions, schemas, say } = this.#parts;
+    versions.drop(kind);
+    schemas.drop(kind);
+    say(`the bot kind ${kind} is gone`);
   }
 
   /** The kinds that do not ship. */

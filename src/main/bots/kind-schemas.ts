@@ -98,6 +98,11 @@ export class KindSchemas {
     return lazy(() => this.#ajv().compile(schema));
   }
 
+  /** There is no such kind any more. */
+  drop(kind: string): void {
+    this.#kinds.delete(kind);
+  }
+
   /** A run of the kind has these commands. They are shown as those of the kind, until another offers some. */
   offer(kind: string, commands: KindInfo['commands']): void {
     const compiled = this.#kinds.get(kind);

@@ -1,5 +1,4 @@
-// Runs in main. Owns what must be known of the versions of kinds after a restart of the service, on disk: the files would otherwise be
-// those that are there by then.
+// Runs in main. Owns the versions of kinds on disk that must be known after a restart of the service: the files may be other ones by then.
 
 import type { Store } from '../store/store.js';
 import type { Change, Table } from '../store/store-file.js';

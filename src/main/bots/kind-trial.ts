@@ -64,6 +64,8 @@ export interface TrialSet {
   modules: readonly string[];
   /** What modules of programs stand for. */
   programs?: Programs;
+  /** What bots leave behind is listed, and what the kinds consist of is not noted. */
+  isTest?: true;
   /** Absent: a thread. */
   startLink?: StartLink;
 }
@@ -85,7 +87,7 @@ export class KindTrial {
 
   /** @param set the modules to load. @param publish is called with all that the bot publishes, in order. */
   constructor(config: Config, set: TrialSet, publish: (item: Item) => void) {
-    const { modules, programs = {}, startLink } = set;
+    const { modules, programs = {}, startLink, isTest = false } = set;
     this.#config = config;
     this.#modules = modules;
     this.#programs = programs;
@@ -107,7 +109,7 @@ export class KindTrial {
       env: hosts.env,
       commandTimeoutMs: invoke.timeout_ms,
       kindLoadMs: hosts.kind_load_ms,
-      notesResources: true,
+      notesResources: isTest,
     };
     const sink = { peer, ready: Promise.resolve(peer) };
     const events = {
@@ -137,7 +139,16 @@ export class KindTrial {
       },
     };
     const unread = KindVersions.unread({ modules, programs });
-    this.#host = new HostThread(0, options, unread, sink, events, startLink);
+    // On Node 20 the hooks that note it would be what the kind has left behind.
+    const all = new Map(modules.map((module) => [module, '']));
+    this.#host = new HostThread(
+      0,
+      options,
+      isTest ? { ...unread, versions: all } : unread,
+      sink,
+      events,
+      startLink,
+    );
     this.#commands = new HostCommands({
       connect: () => this.#host.connectFront(),
       failed() {},

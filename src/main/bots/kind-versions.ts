@@ -73,6 +73,12 @@ export class KindVersions {
     else this.#rollouts.delete(rollout);
   }
 
+  /** There is no such kind any more. */
+  drop(kind: string): void {
+    this.#current.delete(kind);
+    this.#looks.delete(kind);
+  }
+
   /** It can be used from now on. */
   know(version: KindVersion): void {
     this.#known.set(`${version.kind}@${version.id}`, version);

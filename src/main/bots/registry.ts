@@ -358,8 +358,12 @@ export class BotRegistry {
     input: CreateBotBody,
     fleet: string,
   ): { next: BotSpec; change: BotChange | null } {
-    const { term, incarnation, config, isolation } = spec;
-    const kept = { ...(term !== undefined && { term }), ...(incarnation && { incarnation }) };
+    const { term, incarnation, config, isolation, rollout } = spec;
+    const kept = {
+      ...(term !== undefined && { term }),
+      ...(incarnation && { incarnation }),
+      ...(rollout && { rollout }),
+    };
     const fresh = newSpec(input, this.#defaults, this.#dependencies.cluster);
     const next: BotSpec = { ...fresh, ...kept, fleet: { name: fleet } };
     if (this.isolationOf(spec) === this.isolationOf(next)) next.isolation = isolation;

@@ -48,7 +48,7 @@ export interface OperationTask {
   finished?: (operation: Operation) => void;
 }
 
-/** What goes on after a restart of the service. */
+/** What continues after a restart of the service. */
 export type OperationWork = Pick<
   OperationTask,
   'run' | 'gate' | 'ended' | 'finished' | 'continues'

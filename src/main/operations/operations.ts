@@ -361,7 +361,7 @@ const NONE: Readonly<Record<BotResult, number>> = {
   unknown: 0,
 };
 
-/** In place of the work of an operation that does not go on. */
+/** In place of the work of an operation that does not continue. */
 const NOTHING: OperationWork = { run: async () => ({ skipped: KILLED }) };
 
 export function noOperation(id: string): DroverError {

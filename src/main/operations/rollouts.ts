@@ -1,5 +1,5 @@
 // Runs in main. Owns rollouts: operations that give bots another version of their kind, another configuration, or both, and that take
-// it back. What a rollout has changed of a bot is stored with the bot, and the versions with their kinds (KindStates): a rollout goes on
+// it back. What a rollout has changed of a bot is stored with the bot, and the versions with their kinds (KindStates): a rollout continues
 // after any end of the service.
 
 import type { BotSpec } from '../../shared/contract/bots.js';
@@ -99,7 +99,7 @@ export class Rollouts {
     });
   }
 
-  /** Lets a rollout go on that waits after its canaries, or will. @returns false when it does not. */
+  /** Lets a rollout continue that waits after its canaries, or will. @returns false when it does not. */
   promote(operation: Operation): boolean {
     const { rollout } = operation.record;
     if (!rollout || operation.hasEnded || rollout.undoes !== null || rollout.canary === 0)

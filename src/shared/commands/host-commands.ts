@@ -211,7 +211,7 @@ class HostChannel {
     this.#port?.close();
   }
 
-  /** No bot runs there any more: whoever wants the commands asks main where they go. */
+  /** No bot runs there any more: their senders ask main where they go. */
   #notBegun(): void {
     this.#port = undefined;
     for (const id of [...this.#waiting.keys()]) this.#settle(id, null);

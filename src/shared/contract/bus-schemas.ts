@@ -226,7 +226,8 @@ export const BusCalls = Type.Partial(
       rights,
     }),
     hosts: object({ rights }),
-    kinds: object({ rights }),
+    // A node of an earlier version sends null.
+    kinds: orNull(object({ rights })),
     showBots: Type.Null(),
     releaseKind: object({ kind: text, rights }),
     reloadKinds: object({ kind: orNull(text), rights }),

@@ -42,6 +42,7 @@ const FIELDS = [
   'data',
   'usage',
   'over_quota',
+  'version',
 ];
 
 describe('the store', () => {

@@ -82,7 +82,7 @@ export const OPERATION_ROUTES = {
   },
   'POST /api/rollouts/{id}/promote': changeRollout(
     'promote',
-    'Let a rollout go on after its canaries',
+    'Let a rollout continue after its canaries',
     'Also before they are healthy: it does not wait then.',
     'It has no canaries, or has ended.',
   ),
