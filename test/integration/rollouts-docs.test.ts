@@ -21,7 +21,7 @@ it('a fleet of 50 in a file, a bad release, and the way back', async () => {
   };
   await type(docBlock('docs/ROLLOUTS.md', 'drover apply traders.yaml'));
   await reader.run('drover wait trader-50 --status trading');
-  reader.write(docBlock('docs/ROLLOUTS.md', 'the price has no currency'));
+  reader.write(docBlock('docs/ROLLOUTS.md', "new Error('the price"));
   await type(docBlock('docs/ROLLOUTS.md', 'drover rollout start trader --canary 5 ||'));
   reader.write(docBlock('docs/ROLLOUTS.md', 'default: 2'));
   await type(docBlock('docs/ROLLOUTS.md', 'drover rollout promote'));
