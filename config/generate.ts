@@ -32,6 +32,7 @@ export const FLAGS: Readonly<Record<string, string>> = {
   data_dir: '--data-dir <directory>',
   kinds: '--kinds <place...>',
   'demo.enabled': '--no-demo',
+  watch: '--watch',
   'start.bots': '--safe, --no-bots',
   fleet: '--fleet <file>',
 };

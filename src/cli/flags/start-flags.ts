@@ -12,6 +12,7 @@ export interface StartFlags {
   botHosts?: number;
   kinds?: string[];
   safe?: boolean;
+  watch?: boolean;
   bots?: boolean;
   demo?: boolean;
   fleet?: string;
@@ -36,6 +37,7 @@ export function withStartFlags(command: Command): Command {
     .addOption(new Option('--engine <name>', 'HTTP engine').choices(['auto', 'uws', 'node']))
     .option('--bot-hosts <number>', 'number of threads that run bots', wholeNumber)
     .option('--kinds <place...>', 'directories or packages with additional bot kinds')
+    .option('--watch', 'roll out a file of a kind as soon as it is saved, for development')
     .option('--safe', 'do not start the bots that requests started most recently')
     .option('--no-bots', 'start no bots')
     .option('--no-demo', 'start without the demo world and its bots')
@@ -83,5 +85,6 @@ export function startFlagsOf(options: StartFlags): Flags {
   if (options.safe) set('start.bots', 'safe');
   if (options.bots === false) set('start.bots', 'none');
   if (options.demo === false) flags['demo.enabled'] = false;
+  if (options.watch) flags['watch'] = true;
   return flags;
 }

@@ -42,6 +42,11 @@ export function writeAccessLog(text: string): void {
   standardOutput.write(text);
 }
 
+/** What the operator has asked to be told. @param message one line. */
+export function tellOperator(message: string): void {
+  standardOutput.write(`${message}\n`);
+}
+
 /** A warning for the operator. @param message one line. */
 export function warnOperator(message: string): void {
   standardError.write(`drover: warning: ${message}\n`);

@@ -22,7 +22,7 @@ import { maxOpenFiles } from '../../shared/open-files.js';
 import { Semaphore } from '../../shared/semaphore.js';
 import { unlessAborted } from '../../shared/unless-aborted.js';
 import { VERSION } from '../../shared/version.js';
-import { warnOperator } from '../access/access-output.js';
+import { tellOperator, warnOperator } from '../access/access-output.js';
 import type { PressureSources } from '../access/pressure-gauge.js';
 import { hostCount } from '../bots/host-count.js';
 import { allFailed } from '../bots/kind-modules.js';
@@ -34,6 +34,7 @@ import { fitToOpenFiles } from '../environment/open-files.js';
 import { RunRecord } from '../environment/run-record.js';
 import { checkTls } from '../environment/tls-snapshot.js';
 import { KeptFleet, readKeptFleet } from '../fleet/kept-fleet.js';
+import { KindWatch } from '../operations/kind-watch.js';
 import { BotStore } from '../store/bot-store.js';
 import { IncidentStore } from '../store/incident-store.js';
 import { RuleStore } from '../store/rule-store.js';
@@ -101,6 +102,8 @@ export class Service {
   /** Undefined in a single service, and before there are bots. */
   #bus: ClusterBusThread | undefined;
   #demoWorld: DemoWorldThread | undefined;
+  /** With `watch` only. */
+  #kindWatch: KindWatch | undefined;
   /** One at a time. */
   readonly #reloads = new Semaphore({ permits: 1, maxQueued: 2 });
 
@@ -268,6 +271,25 @@ export class Service {
     rules.begin();
     stopping.throwIfAborted();
     listening({ port, pin: pin && path ? { value: pin, path } : null, engine, warnings });
+    if (config.watch) this.#watchKinds();
+  }
+
+  #watchKinds(): void {
+    const { versions, registry, reload } = this.#bots;
+    const { say } = this.#stream;
+    this.#kindWatch = new KindWatch({
+      ...{ versions, registry, reload, rollouts: this.#control.rollouts },
+      places: this.#opened.config.kinds,
+      say(level, line) {
+        say(level, line);
+        if (level === 'info') tellOperator(line);
+        else warnOperator(line);
+      },
+    });
+    const directories = this.#kindWatch.start();
+    const watched = `watching ${directories.join(', ') || 'nothing: no kind has a file'}`;
+    say('info', watched);
+    tellOperator(watched);
   }
 
   /** What keeps it from being applied could have come about later, too: the service runs. */
@@ -419,6 +441,7 @@ export class Service {
    */
   async stop(): Promise<string[]> {
     this.#state.isStopping = true;
+    this.#kindWatch?.stop();
     const { config, dataDir, store } = this.#opened;
     const { counts, say, events, watch, broadcaster } = this.#stream;
     const { rulesThread, fronts, journal } = this.#readers;

@@ -439,6 +439,10 @@ export const Config = Type.Object(
       },
       closed,
     ),
+    watch: Type.Boolean({
+      description:
+        'Roll out a file of a kind to its bots as soon as it is saved, for development: docs/ROLLOUTS.md.',
+    }),
     fleet: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
       description:
         'Fleet file (docs/FLEET.md) that the service keeps its bots to: applied at each start, and at SIGHUP; null for none.',
@@ -583,6 +587,7 @@ export const DEFAULTS: Static<typeof Config> = {
     secret_key_file: null,
     accept_unsigned: false,
   },
+  watch: false,
   fleet: null,
   bots: [],
 };
