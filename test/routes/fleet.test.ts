@@ -77,6 +77,7 @@ describe('applying a fleet', () => {
       ],
       unchanged: 0,
       unlisted: [],
+      operation: expect.stringMatching(/^0[0-9a-z]{8}-[0-9a-f]{8}$/),
     });
     expect(await shown('a')).toMatchObject({ started_at_ms: expect.any(Number), fleet: 'web' });
     expect(await shown('b')).toMatchObject({ status: 'stopped', fleet: 'web' });

@@ -39,7 +39,10 @@ export function fleetRoutes({
       const body = await read();
       activity.isReading = body.dry_run;
       activity.isForMany = true;
-      const plan = await control.call('applyFleet', { fleet, body, rights: rightsOf(caller) });
+      const { name, id: token } = caller.record;
+      const input = { fleet, body, rights: rightsOf(caller), by: { name, token } };
+      const plan = await control.call('applyFleet', input);
+      activity.operation = plan.operation;
       activity.isReading ||= plan.steps.length === 0;
       for (const { id, error = null } of plan.steps) activity.bots.set(id, error);
       await mirror.whenCurrent(() => exchange.respond(jsonResponse(JSON.stringify(plan))));

@@ -78,6 +78,8 @@ export class Activity {
   detail: ActivityReport['detail'] = null;
   /** The bots that it is done to, each with why it was not done; null for one to which it was. */
   readonly bots = new Map<string, string | null>();
+  /** Id of the operation that it has become; otherwise main names one that is for many. */
+  operation: string | undefined;
   /** It has turned out to change nothing. */
   isReading = false;
   /** Main tells it, bot by bot: here only that it could not be begun. */
@@ -136,6 +138,7 @@ export class Activity {
       bots: [...this.bots].map(([id, why]) => [id, error ?? why]),
       target: this.target,
       isForMany: this.isForMany,
+      operation: this.operation,
       outcome: thrown === undefined ? 'done' : isRefused ? 'refused' : 'failed',
       error,
       took_ms: Math.round(performance.now() - this.#beganAt),

@@ -5,11 +5,12 @@ import type { Cluster } from '../../cluster/cluster.js';
 import type { FleetBody, FleetExport, FleetPlan } from '../../shared/contract/fleet.js';
 import { isFleetName } from '../../shared/contract/fleet.js';
 import { reaches } from '../../shared/contract/rights.js';
-import { answerable } from '../../shared/contract/rpc.js';
 import type { Rights } from '../../shared/contract/tokens.js';
 import { DroverError } from '../../shared/errors.js';
 import type { PressureGauge } from '../access/pressure-gauge.js';
 import type { BotRegistry } from '../bots/registry.js';
+import type { OperationTask } from '../operations/operation.js';
+import type { Operations } from '../operations/operations.js';
 import { type PlannedStep, planBot } from './plan.js';
 
 /** Bots that are compared, or changed, before other work of main gets its turn. */
@@ -20,6 +21,7 @@ const MAX_TOLD = 5;
 export interface FleetsParts {
   registry: BotRegistry;
   pressure: Pick<PressureGauge, 'admitStart' | 'report'>;
+  operations: Pick<Operations, 'add'>;
   /** Null in a single service. */
   node: Cluster['node'];
 }
@@ -28,6 +30,8 @@ export interface FleetInput {
   fleet: string;
   body: FleetBody;
   rights: Rights;
+  /** Who applies it. */
+  by: OperationTask['actor'];
 }
 
 interface Planned extends FleetPlan {
@@ -70,11 +74,10 @@ export class Fleets {
     this.#current = fleet;
     try {
       const { planned, ...plan } = await this.#plan(input);
-      if (!body.dry_run) {
-        this.#admit(planned);
-        await this.#carryOut(planned, input);
-      }
-      return plan;
+      if (body.dry_run) return plan;
+      this.#admit(planned);
+      if (planned.length === 0) return plan;
+      return { ...plan, operation: await this.#carryOut(planned, input) };
     } finally {
       this.#current = undefined;
     }
@@ -152,22 +155,32 @@ export class Fleets {
     }
   }
 
-  /** Deletes first: new bots may need the places. What fails is in its step. */
-  async #carryOut(planned: readonly PlannedStep[], input: FleetInput): Promise<void> {
+  /** Deletes first: new bots may need the places. What fails is in its step. @returns the id of the operation. */
+  async #carryOut(planned: readonly PlannedStep[], input: FleetInput): Promise<string> {
     const isDeletion = ({ step }: PlannedStep): boolean => step.action === 'delete';
-    const ordered = [...planned.filter(isDeletion), ...planned.filter((one) => !isDeletion(one))];
-    for (let from = 0; from < ordered.length; from += SLICE_BOTS) {
-      // In one turn: the store writes what comes together in one transaction.
-      await Promise.all(
-        ordered.slice(from, from + SLICE_BOTS).map(async (one) => {
-          try {
-            await this.#change(one, input);
-          } catch (thrown) {
-            one.step.error = answerable(`${one.step.action} of bot ${one.step.id}`, thrown).message;
-          }
-        }),
-      );
-    }
+    const deletions = planned.filter(isDeletion);
+    const ordered = [...deletions, ...planned.filter((one) => !isDeletion(one))];
+    const byId = new Map(ordered.map((one) => [one.step.id, one]));
+    const operation = await this.#parts.operations.add({
+      type: 'apply',
+      title: `apply fleet ${input.fleet} to ${ordered.length === 1 ? '1 bot' : `${ordered.length} bots`}`,
+      actor: input.by,
+      bots: ordered.map(({ step }) => step.id),
+      // The store writes what comes together in one transaction.
+      options: { parallel: SLICE_BOTS, stagger_ms: 0, max_failed: null },
+      ...(deletions.length > 0 && { gate: { after: deletions.length, check: async () => {} } }),
+      run: async (id) => {
+        const one = byId.get(id) as PlannedStep;
+        await this.#change(one, input);
+        return { status: this.#parts.registry.statusOf(id) ?? 'deleted' };
+      },
+      ended: ({ id, error }) => {
+        const step = byId.get(id)?.step;
+        if (step && error !== null) step.error = error;
+      },
+    });
+    await operation.ended;
+    return operation.id;
   }
 
   async #change({ step, input, next }: PlannedStep, { fleet, rights }: FleetInput): Promise<void> {

@@ -9,6 +9,7 @@ import type { Fleets } from './fleets.js';
 
 /** The file is the operator's. */
 const RIGHTS: Rights = { scopes: ['admin'], reach: null };
+const ACTOR = { name: 'drover start --fleet', token: '' };
 /** Lines about bots that could not be changed; the others are counted. */
 const MAX_LINES = 20;
 
@@ -44,6 +45,7 @@ export class KeptFleet {
       fleet: name,
       body: { bots, prune: true, dry_run },
       rights: RIGHTS,
+      by: ACTOR,
     });
     const { steps } = await this.#fleets.apply(input(true));
     const refused = steps.filter(({ action }) => action === 'refuse');

@@ -51,7 +51,6 @@ export function buildControl(needs: ControlNeeds) {
     sharing: cluster.tokens,
     say: (level, scope, message) => events.tell(logItem(level, scope, message)),
   });
-  const fleets = new Fleets({ registry, pressure: access.pressure, node: cluster.node });
   const commands = new ServiceCommands(
     { registry, hosts, drilled: config.drills.enabled ? needs.drilled : null },
     events,
@@ -79,6 +78,9 @@ export function buildControl(needs: ControlNeeds) {
     resume: (record) => rollouts.resume(record),
   });
   rollouts.through(operations);
+  const fleets = new Fleets({
+    ...{ registry, operations, pressure: access.pressure, node: cluster.node },
+  });
   const { controller, requests } = createController({
     ...needs,
     ...{ access, commands, fleets, hostCommands, operations, rollouts, publish },

@@ -200,7 +200,7 @@ async function here(done: Promise<void>): Promise<null> {
 /** The activities of some requests: one for each bot, or one that is about no bot. */
 function activityItems(reports: readonly ActivityReport[]): ActivityItem[] {
   return reports.flatMap(({ bots, isForMany, detail, ...report }) => {
-    const operation = isForMany ? randomBytes(6).toString('hex') : null;
+    const { operation = isForMany ? randomBytes(6).toString('hex') : null } = report;
     const about: readonly (readonly [string | null, string | null])[] =
       bots.length > 0 ? bots : [[null, report.error]];
     return about.map(([session_id, error]): ActivityItem => {

@@ -174,6 +174,11 @@ export const FleetPlan = Type.Object(
     unlisted: Type.Array(Type.String(), {
       description: 'Bots of the fleet that are not in `bots` and stay, because `prune` is not set.',
     }),
+    operation: Type.Optional(
+      Type.String({
+        description: 'Id of the operation that has changed them. Absent when nothing changes.',
+      }),
+    ),
   },
   { description: 'What applying a fleet changes.' },
 );

@@ -384,7 +384,12 @@ export type ControlMethods = LoopEvents & {
    * Brings bots to what a fleet says, or says what that would change.
    * @throws DroverError `forbidden`, `bad_request`, `unavailable`; `conflict` when something is refused: then nothing was changed.
    */
-  applyFleet(input: { fleet: string; body: FleetBody; rights: Rights }): FleetPlan;
+  applyFleet(input: {
+    fleet: string;
+    body: FleetBody;
+    rights: Rights;
+    by: { name: string; token: string };
+  }): FleetPlan;
   /** Bots as a fleet file has them; those that are gone, or that the caller does not reach, are left out. */
   exportBots(input: { ids: string[]; rights: Rights }): FleetExport;
   kinds(input: { rights: Rights }): KindList;
@@ -466,6 +471,8 @@ export interface ActivityReport extends Omit<ActivityEvent, 'session_id' | 'oper
   bots: [id: string, error: string | null][];
   /** The request is for as many bots as there are. */
   isForMany: boolean;
+  /** Id of the operation that the request has become, where main does not tell of it. */
+  operation?: string | undefined;
 }
 
 /** Where a command for a bot is to be sent. */

@@ -3,6 +3,8 @@
 import { expect, it } from 'vitest';
 import type { BotRegistry } from '../../../src/main/bots/registry.js';
 import { Fleets } from '../../../src/main/fleet/fleets.js';
+import { Operations } from '../../../src/main/operations/operations.js';
+import type { OperationStore } from '../../../src/main/store/operation-store.js';
 import type { CreateBotBody } from '../../../src/shared/contract/bots.js';
 import type { PressureReport } from '../../../src/shared/contract/pressure.js';
 import type { Rights } from '../../../src/shared/contract/tokens.js';
@@ -23,6 +25,7 @@ const input = (fleet: string, ids: string[], dry_run = false) => ({
   fleet,
   body: { bots: ids.map(bot), prune: false, dry_run },
   rights: RIGHTS,
+  by: { name: 'test', token: 't' },
 });
 
 /** Fleets over a registry without bots, whose creation is `create`. */
@@ -31,6 +34,7 @@ function fleetsWith(create: (id: string) => Promise<void>): Fleets {
     registry: partial<BotRegistry>({
       specOf: () => undefined,
       specs: () => [],
+      statusOf: () => 'stopped',
       ofGroup: () => [],
       check: () => partial({}),
       create: ({ id }) => create(id),
@@ -38,6 +42,12 @@ function fleetsWith(create: (id: string) => Promise<void>): Fleets {
     pressure: partial({
       admitStart: () => {},
       report: () => partial<PressureReport>({ bots: { present: 0, limit: 10_000 } }),
+    }),
+    operations: new Operations({
+      store: partial<OperationStore>({ records: () => [], put: async () => {} }),
+      incarnationOf: () => '',
+      publish: () => {},
+      node: null,
     }),
     node: null,
   });
