@@ -19,6 +19,10 @@ const TOOLS = {
     '200 bots, 50 killed hosts, a service killed 5 times [--seed, --bots, --kills, --crashes]',
     ['node', 'test/stress/chaos.mjs'],
   ],
+  'chaos-rollouts': [
+    '200 bots and ten rollouts, the service killed in each [ROLLOUT_BOTS, ROLLOUT_COUNT, ROLLOUT_SEED]',
+    ['vitest', 'run', '--config', 'test/stress/vitest.config.ts', 'rollouts-chaos'],
+  ],
   'chaos-cluster': [
     'three nodes with every fault of docs/CLUSTER.md, for 10 minutes [--seed, --minutes, --bots, --lease, --servers]',
     ['node', 'test/cluster/chaos.mjs'],
