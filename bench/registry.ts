@@ -19,6 +19,7 @@ import { pinTiming } from './pin-timing.js';
 import { processes } from './processes.js';
 import { programs } from './programs.js';
 import { query } from './query.js';
+import { rollouts } from './rollouts.js';
 import { rules } from './rules.js';
 import { slope } from './slope.js';
 import { slowClients } from './slow-clients.js';
@@ -39,6 +40,7 @@ export const BENCHES: readonly Bench[] = [
   slope,
   bots,
   fleet,
+  rollouts,
   journal,
   query,
   rules,
