@@ -323,7 +323,7 @@ export class InjectedService implements ServiceApi {
       quarantine: this.#kindQuarantine,
       rules: this.#rules,
       versions: this.#versions,
-      reload: { reload: notInjected, prepare: notInjected },
+      reload: { reload: notInjected, prepare: notInjected, forget() {} },
       states: new KindStates({
         store: this.#parts.store,
         versions: this.#versions,

@@ -73,6 +73,17 @@ export class KindReload {
     });
   }
 
+  /** Drops the versions that no bot runs or can go back to. */
+  forget(): void {
+    const { hosts, states, versions } = this.#parts;
+    const used = new Set(
+      [...hosts.threads()].flatMap((host) =>
+        [...host.kinds].map(([kind, { version }]) => `${kind}@${version}`),
+      ),
+    );
+    versions.forget(({ kind, id }) => used.has(`${kind}@${id}`) || states.names(kind, id));
+  }
+
   /** The first half of {@link reload}. @param config where kinds are looked for. @throws like it. */
   async prepare(kind: string | null, config = this.#parts.config): Promise<PreparedReload> {
     const { kinds } = this.#parts;
@@ -194,12 +205,7 @@ export class KindReload {
       if (isNew) say(`the bot kind ${version.kind} has version ${version.id}${since(before)}`);
       return { ...changeOf(before, version), ...this.#bots(version, isNew) };
     });
-    const used = new Set(
-      [...hosts.threads()].flatMap((host) =>
-        [...host.kinds].map(([kind, { version }]) => `${kind}@${version}`),
-      ),
-    );
-    versions.forget(({ kind, id }) => used.has(`${kind}@${id}`));
+    this.forget();
     if (changed.some(({ version, before }) => version !== before)) hosts.renew();
     return { kinds: changed, failed: kinds.failed };
   }

@@ -31,7 +31,6 @@ export class KindSchemas {
   readonly #others = new WeakMap<KindVersion, CompiledKind>();
   readonly #versions: Pick<KindVersions, 'get'> | undefined;
   readonly #kinds = new Map<string, CompiledKind>();
-  readonly #ajv = kindAjv();
 
   /** Lines for the authors of kinds. */
   readonly notices: string[] = [];
@@ -55,21 +54,23 @@ export class KindSchemas {
     before: LoadedKinds['failed'] = [],
   ): LoadedKinds['failed'] {
     const failed = [...before];
+    // It never forgets a schema: with one for each reload, those of old versions go with them.
+    const ajv = kindAjv();
     for (const info of kinds) {
       const compiled: CompiledKind = {
         info,
-        config: this.#validator(info.config),
+        config: lazy(() => ajv().compile(info.config)),
         defaults: this.#kinds.get(info.kind)?.defaults ?? {},
       };
       const { kind } = info;
       try {
         if (!SHIPPED.includes(kind)) {
           compileAs('config', compiled.config);
-          new CommandArgs(info.kind, info.commands, this.#ajv).compile();
+          new CommandArgs(info.kind, info.commands, ajv).compile();
         }
         this.#kinds.set(kind, compiled);
         for (const format of formatsOf(info)) {
-          if (Object.hasOwn(this.#ajv().formats, format)) continue;
+          if (Object.hasOwn(ajv().formats, format)) continue;
           const name = JSON.stringify(format);
           this.notices.push(`the bot kind ${kind}: there is no format ${name}, use a pattern`);
         }
@@ -88,14 +89,11 @@ export class KindSchemas {
     let compiled = this.#others.get(other);
     if (!compiled) {
       const { info } = other;
-      compiled = { info, config: this.#validator(info.config), defaults: {} };
+      const ajv = kindAjv();
+      compiled = { info, config: lazy(() => ajv().compile(info.config)), defaults: {} };
       this.#others.set(other, compiled);
     }
     return compiled;
-  }
-
-  #validator(schema: KindInfo['config']): () => ValidateFunction {
-    return lazy(() => this.#ajv().compile(schema));
   }
 
   /** There is no such kind any more. */

@@ -77,6 +77,12 @@ export class KindStates {
     return this.#states.get(kind)?.open ?? null;
   }
 
+  /** Whether it is the version before the last rollout, or the one with which bots start. */
+  names(kind: string, id: string): boolean {
+    const { current, previous } = this.#of(kind);
+    return id === current || id === previous;
+  }
+
   /** Those of all kinds that are under way, by kind. */
   openRollouts(): [kind: string, rollout: string][] {
     return [...this.#states].flatMap(([kind, { open }]): [string, string][] =>

@@ -8,6 +8,7 @@ import type { OperationOptions, Rollout } from '../../shared/contract/operations
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import type { HostPool } from '../bots/host-pool.js';
+import type { KindReload } from '../bots/kind-reload.js';
 import type { KindSchemas } from '../bots/kind-schemas.js';
 import type { KindStates } from '../bots/kind-states.js';
 import type { KindVersion, KindVersions } from '../bots/kind-versions.js';
@@ -22,6 +23,7 @@ export interface RolloutsParts {
   schemas: KindSchemas;
   states: KindStates;
   hosts: Pick<HostPool, 'renew'>;
+  reload: Pick<KindReload, 'forget'>;
   say: (level: 'info' | 'warn' | 'error', line: string) => void;
 }
 
@@ -270,6 +272,7 @@ export class Rollouts {
     } catch (thrown) {
       this.#parts.say('error', `rollout ${operation.id}: ${messageOf(thrown)}`);
     }
+    this.#parts.reload.forget();
   }
 
   async #done({ kind, version: id, is_whole: isWhole }: Rollout): Promise<void> {

@@ -67,7 +67,7 @@ export function buildControl(needs: ControlNeeds) {
     events.publish(...items).catch(() => {});
   };
   const rollouts = new Rollouts({
-    ...{ registry, versions, schemas, states, hosts },
+    ...{ registry, versions, schemas, states, hosts, reload: needs.reload },
     say: (level, line) => events.tell(logItem(level, SERVICE_SCOPE, line)),
   });
   const operations = new Operations({

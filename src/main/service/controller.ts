@@ -45,7 +45,7 @@ export interface ControllerParts {
   quarantine: KindQuarantine;
   rules: Rules;
   versions: KindVersions;
-  reload: Pick<KindReload, 'reload' | 'prepare'>;
+  reload: Pick<KindReload, 'reload' | 'prepare' | 'forget'>;
   metrics: () => MainMetrics;
   operations: Operations;
   rollouts: Rollouts;
