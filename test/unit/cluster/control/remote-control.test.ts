@@ -380,6 +380,30 @@ test('incidents and kinds are those of all nodes that answer', async () => {
   expect(await a.releaseKind({ kind: 'both', rights: ADMIN })).toMatchObject({ started: 4 });
 });
 
+test('a reload reads the files of every node, and names those that have changed nothing', async () => {
+  const world = new World();
+  const reloaded = (version: string) => ({
+    reloadKinds: () => ({ kinds: [{ kind: 'k', version }], failed: [] }),
+  });
+  const refused = (): never => {
+    throw new DroverError('conflict', 'the bot kind k is not reloaded: syntax');
+  };
+  const [a, , c] = [
+    world.node('a', reloaded('1')),
+    world.node('b', reloaded('2')),
+    world.node('c', { reloadKinds: refused }),
+  ];
+  const input = { kind: 'k', rights: ADMIN };
+  expect(await a.reloadKinds(input)).toMatchObject({
+    kinds: [{ version: '1' }],
+    nodes: {
+      b: { versions: { k: '2' } },
+      c: { error: 'the bot kind k is not reloaded: syntax' },
+    },
+  });
+  await expect(c.reloadKinds(input)).rejects.toThrow('syntax');
+});
+
 test('the release of a kind names the nodes that it did not reach', async () => {
   const world = new World();
   const releaseKind = (): object => ({ started: 2, missing: [] });
