@@ -798,6 +798,8 @@ export const en = {
   'operation.skipped': 'skipped',
   'operation.back': 'taken back',
   'operation.of': 'of {bots}',
+  'operation.show': 'Show',
+  'operation.runs': '{title}: in progress',
   'operation.facts': 'About the operation',
   'operation.picture': 'The bots of the operation',
   'operation.cut': 'Only the first {n} of {all} bots are shown.',
