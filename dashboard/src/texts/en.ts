@@ -860,6 +860,35 @@ export const en = {
   'operationAsk.revert':
     'All bots that it has changed go back. Bots that another rollout has changed since stay as they are.',
 
+  // kinds
+  'kinds.title': 'Bot kinds',
+  'kinds.changed': 'files changed',
+  'kinds.notCurrent': 'not the version for new starts',
+  'kinds.reload': 'Reload',
+  'kinds.rollOut': 'Roll out…',
+  'kinds.reloaded': {
+    one: 'Bots of kind {kind} start with version {version} from now on; {n} bot runs another one',
+    other: 'Bots of kind {kind} start with version {version} from now on; {n} bots run another one',
+  },
+  'kinds.notReloaded': '{kind} was not reloaded',
+  'rolloutForm.title': 'Roll out to {target}',
+  'rolloutForm.allOf': 'all bots of kind {kind}',
+  'rolloutForm.start': 'Start the rollout',
+  'rolloutForm.version': 'New version of {kind}',
+  'rolloutForm.versionHint': 'Reads its files again.',
+  'rolloutForm.config': 'Configuration change',
+  'rolloutForm.configHint':
+    'JSON such as {open} "pace": 3 {close}, merged into the configuration of each bot. null removes a key.',
+  'rolloutForm.canary': 'Canaries',
+  'rolloutForm.canaryHint': 'Bots that change first. When they are healthy, the rollout waits.',
+  'rolloutForm.parallel': 'Bots at once',
+  'rolloutForm.healthy': 'Healthy within, in s',
+  'rolloutForm.healthyHint':
+    'The time that a bot has to be ready. If its kind names no such status: the time that it has to run.',
+  'rolloutForm.max_failed': 'May fail',
+  'rolloutForm.failedHint': 'If more bots fail, all that have changed go back.',
+  'rolloutForm.nothing': 'Choose a new version, a configuration change, or both.',
+
   // page
   'page.overview': 'Overview',
   'page.log': 'Log',
