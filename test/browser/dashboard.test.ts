@@ -14,7 +14,7 @@ import { type Opened, openPage, openWithToken, show, startForDashboard } from '.
 
 const FILES = new URL('../../dist/dashboard/', import.meta.url);
 const MAX_FIRST_BYTES = 110 * 1024;
-const MAX_SCRIPT_BYTES = 235 * 1024;
+const MAX_SCRIPT_BYTES = 245 * 1024;
 
 let browser: Browser;
 let service: Service;
@@ -46,7 +46,7 @@ async function print(text: string, more: object = {}): Promise<void> {
   expect(answer.status, answer.text).toBe(200);
 }
 
-it('is at most 110 KB of compressed script at first, and 235 KB with all views', () => {
+it('is at most 110 KB of compressed script at first, and 245 KB with all views', () => {
   const assets = new URL('assets/', FILES);
   const scripts = readdirSync(assets).filter((name) => name.endsWith('.js'));
   const sizeOf = (names: readonly string[]): number =>

@@ -55,11 +55,13 @@ const SIGN_IN: Shot[] = [
   }),
 ].map((one) => ({ ...one, at: 'sign-in' as const }));
 
-const EMPTY: Shot[] = ['overview', 'bots', 'log', 'problems', 'runs', 'side'].map((view) => ({
-  name: `empty-${view}`,
-  href: `#/${view}`,
-  at: 'empty' as const,
-}));
+const EMPTY: Shot[] = ['overview', 'bots', 'log', 'problems', 'operations', 'runs', 'side'].map(
+  (view) => ({
+    name: `empty-${view}`,
+    href: `#/${view}`,
+    at: 'empty' as const,
+  }),
+);
 
 async function fallOf(service: Service): Promise<number> {
   const { json } = await call(service, 'GET', '/api/incidents?limit=1');
@@ -340,6 +342,46 @@ const BOT: Shot[] = [
   }),
 ];
 
+/** An operation of this type, which is begun if there is none. @returns its id. */
+async function operationOf(service: Service, type: string): Promise<string> {
+  const find = async (): Promise<string | undefined> => {
+    const { json } = await call(service, 'GET', '/api/operations');
+    const { operations } = json as { operations: { id: string; type: string }[] };
+    return operations.find((one) => one.type === type)?.id;
+  };
+  if ((await find()) === undefined) {
+    const rollout = { query: 'kind:painter', config: { greeting: 'good evening' }, canary: 5 };
+    const action = { action: 'restart', query: 'kind:synthetic', parallel: 20, stagger_ms: 50 };
+    if (type === 'rollout') await post(service, '/api/rollouts', { ...rollout, healthy_ms: 0 });
+    else await post(service, '/api/bots/actions?wait=0', action);
+  }
+  return (await find()) ?? '';
+}
+
+const OPERATIONS: Shot[] = [
+  shot('operations', '#/operations', async (page, service) => {
+    await operationOf(service, 'rollout');
+    const id = await operationOf(service, 'action');
+    await page.locator(`[data-operation="${id}"]`).waitFor();
+  }),
+  shot('operation-rollout', '#/operations', async (page, service) => {
+    await show(page, `#/operations/${await operationOf(service, 'rollout')}`);
+    await page.locator('[data-herd]').waitFor();
+  }),
+  shot('operation-action', '#/operations', async (page, service) => {
+    await show(page, `#/operations/${await operationOf(service, 'action')}`);
+    await page.locator('[data-herd]').waitFor();
+    await page.locator('.herd-cells').hover({ position: { x: 60, y: 50 } });
+  }),
+  shot('rollout-form', '#/overview', async (page) => {
+    await page.locator('[data-kind=painter]').getByRole('button').last().click();
+    await page.getByLabel('Canaries').waitFor();
+  }),
+  shot('overview-kinds', '#/overview', (page) =>
+    page.locator('[data-kind=painter]').scrollIntoViewIfNeeded(),
+  ),
+];
+
 export const SHOTS: readonly Shot[] = [
   ...SIGN_IN,
   ...EMPTY,
@@ -350,6 +392,7 @@ export const SHOTS: readonly Shot[] = [
   ...INCIDENTS,
   ...ALERTS,
   ...RUNS,
+  ...OPERATIONS,
   ...TOKENS,
   ...CLUSTER,
   ...OTHERS,

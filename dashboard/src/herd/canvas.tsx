@@ -1,12 +1,12 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { go, hrefIn } from '../model/route.js';
 import { setActive, setSelected, table } from '../model/table.js';
 import { numberText, t } from '../texts/text.js';
 import { statusText } from './cells.js';
 import { blockOf, boxOf } from './layout.js';
-import { herdBots } from './past.js';
 import { Peek } from './peek.js';
+import { Source } from './source.js';
 import { HerdSummary } from './summary.js';
 import { usePointer } from './use-pointer.js';
 import { type HerdScene, useScene } from './use-scene.js';
@@ -21,6 +21,7 @@ export function HerdCanvas({ isSelecting }: { isSelecting: boolean }) {
     marks: useRef<HTMLCanvasElement>(null),
   };
   const list = useRef<HTMLDivElement>(null);
+  const { title, bots } = useContext(Source);
   const herd = useScene(elements);
   const [hasFocus, setFocus] = useState(false);
   const [isPeekOff, setPeekOff] = useState(false);
@@ -112,7 +113,7 @@ export function HerdCanvas({ isSelecting }: { isSelecting: boolean }) {
         ref={list}
         class={`herd-cells${isSelecting ? ' is-selecting' : ''}${pointer.over === undefined ? '' : ' is-over'}`}
         role="listbox"
-        aria-label={t('herd.title')}
+        aria-label={title()}
         aria-describedby={hint}
         aria-multiselectable="true"
         aria-activedescendant={activeId === '' ? undefined : 'herd-cell'}
@@ -147,7 +148,7 @@ export function HerdCanvas({ isSelecting }: { isSelecting: boolean }) {
           <polygon points={pointer.line.map((point) => point.join()).join(' ')} />
         </svg>
       ) : null}
-      {herd && peekBox && peeked !== undefined && herdBots().has(herd.cells.ids[peeked] ?? '') ? (
+      {herd && peekBox && peeked !== undefined && bots().has(herd.cells.ids[peeked] ?? '') ? (
         <Peek
           id={herd.cells.ids[peeked] ?? ''}
           status={herd.cells.statuses[peeked] ?? ''}

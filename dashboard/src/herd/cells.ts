@@ -1,19 +1,40 @@
 // Runs in tabs. Owns the list of cells of the herd: the bot, the state and the group of each.
 
-import type { BotSnapshot } from '../../../src/client/index.js';
+import type { BotSnapshot, OperationBot } from '../../../src/client/index.js';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { toneOf } from '../parts/tone.js';
-import { t } from '../texts/text.js';
+import { type PlainKey, t } from '../texts/text.js';
 import { type Group, type Grouping, groupKey, hostKey, ordered } from './grouping.js';
 
-/** What a cell shows: the tone of the status, that the bot's host hangs, or that nobody knows, in the order of the legend. */
-export const STATES = ['held', 'bad', 'wait', 'busy', 'good', 'off', 'unknown'] as const;
+/** What a cell shows: the tone of the status, that the bot's host hangs, that it was taken back, or that nobody knows, in the order of the legend. */
+export const STATES = ['held', 'bad', 'back', 'wait', 'busy', 'good', 'off', 'unknown'] as const;
 export type CellState = (typeof STATES)[number];
 
 /** Shown instead of the status of a bot whose host hangs. No bot can report it: it has a space. */
 export const HELD = 'host hangs';
 /** Likewise, for a bot whose status at a past moment is unknown. */
 export const UNKNOWN = 'not known';
+/** Likewise, what an operation has made of a bot. */
+export const RESULTS: Readonly<Record<OperationBot['result'] | 'back', string>> = {
+  waiting: 'operation waiting',
+  running: 'operation running',
+  done: 'operation done',
+  failed: 'operation failed',
+  skipped: 'operation skipped',
+  unknown: 'operation unknown',
+  back: 'operation back',
+};
+const OWN: ReadonlyMap<string, { state: CellState; text: PlainKey }> = new Map([
+  [HELD, { state: 'held', text: 'herd.hangs' }],
+  [UNKNOWN, { state: 'unknown', text: 'herd.unknown' }],
+  [RESULTS.waiting, { state: 'off', text: 'operation.waiting' }],
+  [RESULTS.running, { state: 'busy', text: 'operation.changing' }],
+  [RESULTS.done, { state: 'good', text: 'operation.done' }],
+  [RESULTS.failed, { state: 'bad', text: 'operation.failed' }],
+  [RESULTS.skipped, { state: 'off', text: 'operation.skipped' }],
+  [RESULTS.unknown, { state: 'unknown', text: 'herd.unknown' }],
+  [RESULTS.back, { state: 'back', text: 'operation.back' }],
+]);
 
 /** The result of an update. */
 export type Change = 'nothing' | 'order' | readonly number[];
@@ -82,11 +103,15 @@ export function shownStatus(
 
 /** A status in words: that of a bot is as the bot reports it. */
 export function statusText(status: string): string {
-  if (status === HELD) return t('herd.hangs');
-  return status === UNKNOWN ? t('herd.unknown') : visible(status);
+  const own = OWN.get(status);
+  return own ? t(own.text) : visible(status);
+}
+
+/** Whether it is shown instead of a status. */
+export function isOwn(status: string): boolean {
+  return OWN.has(status);
 }
 
 export function stateOf(status: string): CellState {
-  if (status === HELD) return 'held';
-  return status === UNKNOWN ? 'unknown' : toneOf(status);
+  return OWN.get(status)?.state ?? toneOf(status);
 }

@@ -1,23 +1,16 @@
-import { useMemo, useRef } from 'preact/hooks';
+import { useContext, useMemo, useRef } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { recorded } from '../model/event-source.js';
 import { setSelected, table } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
 import { Icon } from '../parts/icons.js';
 import { Status } from '../parts/status.js';
+import type { Tone } from '../parts/tone.js';
 import { botsWith } from '../query/address-query.js';
 import { numberText, t } from '../texts/text.js';
-import {
-  type CellState,
-  HELD,
-  STATES,
-  shownStatus,
-  stateOf,
-  statusText,
-  UNKNOWN,
-} from './cells.js';
-import { herdBots, herdHeld, herdVersion } from './past.js';
-import { HELD_SHAPE, UNKNOWN_SHAPE } from './sprites.js';
+import { type CellState, isOwn, STATES, shownStatus, stateOf, statusText } from './cells.js';
+import { Source } from './source.js';
+import { shapeOf } from './sprites.js';
 import { herdView, setLit, toggleLit } from './view.js';
 
 const REDRAW_MS = 400;
@@ -28,13 +21,14 @@ const RANK: ReadonlyMap<CellState, number> = new Map(STATES.map((state, at) => [
 
 /** The statuses that bots have, what is wrong first. A click lights the bots of one in the herd. */
 export function Legend() {
-  const version = useThrottled(herdVersion, REDRAW_MS);
-  const held = herdHeld.value;
+  const source = useContext(Source);
+  const version = useThrottled(source.version, REDRAW_MS);
+  const held = source.held.value;
   const { lit } = herdView.value;
   const seen = useRef(new Set<string>()).current;
   const counts = useMemo(() => {
     const found = new Map<string, number>();
-    for (const bot of herdBots().values()) {
+    for (const bot of source.bots().values()) {
       const status = shownStatus(bot, held);
       found.set(status, (found.get(status) ?? 0) + 1);
     }
@@ -82,9 +76,10 @@ export function Legend() {
 /** The actions on the bots that pass the filter. */
 function Lit() {
   const { lit } = herdView.value;
-  useThrottled(herdVersion, REDRAW_MS);
-  const held = herdHeld.value;
-  const ids = [...herdBots().values()].flatMap((bot) =>
+  const source = useContext(Source);
+  useThrottled(source.version, REDRAW_MS);
+  const held = source.held.value;
+  const ids = [...source.bots().values()].flatMap((bot) =>
     lit.has(shownStatus(bot, held)) ? [bot.id] : [],
   );
   const [only] = lit;
@@ -100,7 +95,7 @@ function Lit() {
           {t('herd.selectMany', { n: ids.length })}
         </button>
       )}
-      {!isOver && lit.size === 1 && only !== undefined && only !== HELD && only !== UNKNOWN ? (
+      {!isOver && lit.size === 1 && only !== undefined && !isOwn(only) ? (
         <a href={botsWith('status', only)}>
           {t('herd.botsThatAre', { status: visible(only) })}
           <Icon name="right" />
@@ -116,18 +111,22 @@ function Lit() {
 
 /** A status, or what the herd shows instead of one. */
 export function CellStatus({ status }: { status: string }) {
-  if (status !== HELD && status !== UNKNOWN) return <Status status={status} />;
+  if (!isOwn(status)) return <Status status={status} />;
+  const state = stateOf(status);
+  const tone = toneClass(state);
+  const look = tone === state && tone !== 'off' ? 'shape' : 'shape hollow';
   return (
-    <span class={`status tone-${status === HELD ? 'bad' : 'off'}`}>
-      <svg class="shape hollow" viewBox="0 0 16 16" width="12" height="12" aria-hidden="true">
-        <path d={status === HELD ? HELD_SHAPE : UNKNOWN_SHAPE} />
+    <span class={`status tone-${tone}`}>
+      <svg class={look} viewBox="0 0 16 16" width="12" height="12" aria-hidden="true">
+        <path d={shapeOf(state)} />
       </svg>
       <span class="status-name">{statusText(status)}</span>
     </span>
   );
 }
 
-function toneClass(state: CellState): string {
+function toneClass(state: CellState): Tone {
   if (state === 'held') return 'bad';
+  if (state === 'back') return 'wait';
   return state === 'unknown' ? 'off' : state;
 }

@@ -1,8 +1,8 @@
+import { useContext } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
-import { lastLines, linesVersion } from '../model/live.js';
-import { useThrottled } from '../model/throttle.js';
+import { bots, botsVersion, lastLines, linesVersion } from '../model/live.js';
+import { NEVER, useThrottled } from '../model/throttle.js';
 import { age, clockTime, second, span } from '../model/time.js';
-import { shownMoment } from '../model/time-range.js';
 import { Labels } from '../parts/labels.js';
 import { NextTry } from '../parts/next-try.js';
 import { Level } from '../parts/status.js';
@@ -12,7 +12,8 @@ import { t } from '../texts/text.js';
 import { UNKNOWN } from './cells.js';
 import type { Box } from './layout.js';
 import { CellStatus } from './legend.js';
-import { herdBots, herdVersion } from './past.js';
+import { herdBots } from './past.js';
+import { Source } from './source.js';
 
 const REDRAW_MS = 300;
 const WIDTH = 320;
@@ -33,15 +34,6 @@ interface Props {
 
 /** The bot of a cell, described beside it. Screen readers get the same from the table. */
 export function Peek({ id, status, cell, width }: Props) {
-  useThrottled(herdVersion, REDRAW_MS);
-  useThrottled(linesVersion, REDRAW_MS);
-  void second.value;
-  const moment = shownMoment.value;
-  const bot = herdBots().get(id);
-  if (!bot) return null;
-  const line = moment === undefined ? lastLines.get(id) : undefined;
-  const error = currentError(bot.status, bot.last_error);
-  const fields = Object.entries(bot.data);
   const own = Math.min(WIDTH, width);
   const isRight = cell.x + cell.width + GAP + own <= width;
   const isLeft = !isRight && cell.x - GAP - own >= 0;
@@ -65,6 +57,26 @@ export function Peek({ id, status, cell, width }: Props) {
         <strong>{id}</strong>
         <CellStatus status={status} />
       </div>
+      <Facts id={id} status={status} />
+    </div>
+  );
+}
+
+/** Nothing of a bot that was deleted. */
+function Facts({ id, status }: Pick<Props, 'id' | 'status'>) {
+  const source = useContext(Source);
+  useThrottled(source.version, REDRAW_MS);
+  useThrottled(source.moment.value === undefined ? botsVersion : NEVER, REDRAW_MS);
+  useThrottled(linesVersion, REDRAW_MS);
+  void second.value;
+  const moment = source.moment.value;
+  const bot = moment === undefined ? bots.get(id) : herdBots().get(id);
+  if (!bot) return null;
+  const line = moment === undefined ? lastLines.get(id) : undefined;
+  const error = currentError(bot.status, bot.last_error);
+  const fields = Object.entries(bot.data);
+  return (
+    <>
       <p class="muted">
         {bot.kind}
         {bot.host === null ? '' : `, ${t('herd.host', { host: String(bot.host) })}`}
@@ -103,7 +115,7 @@ export function Peek({ id, status, cell, width }: Props) {
           ) : null}
         </dl>
       )}
-    </div>
+    </>
   );
 }
 

@@ -20,9 +20,11 @@ export interface Palette {
 }
 
 /** A ring with a bar. */
-export const HELD_SHAPE = 'M8 2.5a5.5 5.5 0 1 1 0 11a5.5 5.5 0 0 1 0-11zM4.6 8h6.8';
+const HELD_SHAPE = 'M8 2.5a5.5 5.5 0 1 1 0 11a5.5 5.5 0 0 1 0-11zM4.6 8h6.8';
 /** A question mark. */
-export const UNKNOWN_SHAPE = 'M5 6a3 3 0 1 1 4.2 2.7c-.8.4-1.2.9-1.2 1.8M8 12.9v.2';
+const UNKNOWN_SHAPE = 'M5 6a3 3 0 1 1 4.2 2.7c-.8.4-1.2.9-1.2 1.8M8 12.9v.2';
+/** An arrow back. */
+const BACK_SHAPE = 'M13 12V9a3 3 0 0 0-3-3H3.5M6.5 3L3.5 6l3 3';
 /** How much of its cell each shape fills: trouble is larger. */
 const SCALES: Record<CellState, number> = {
   held: 1.1,
@@ -32,8 +34,15 @@ const SCALES: Record<CellState, number> = {
   good: 1,
   off: 0.96,
   unknown: 1,
+  back: 1,
 };
-const STROKES: Partial<Record<CellState, number>> = { held: 2.2, busy: 2.5, off: 2, unknown: 2 };
+const STROKES: Partial<Record<CellState, number>> = {
+  held: 2.2,
+  busy: 2.5,
+  off: 2,
+  unknown: 2,
+  back: 2.2,
+};
 
 export function readPalette(element: Element): Palette {
   const style = getComputedStyle(element);
@@ -47,6 +56,7 @@ export function readPalette(element: Element): Palette {
       good: colour('herd-good'),
       off: colour('herd-off'),
       unknown: colour('herd-off'),
+      back: colour('herd-wait'),
     },
     grounds: { held: colour('bad-soft'), bad: colour('bad-soft'), wait: colour('wait-soft') },
     pulses: {
@@ -64,8 +74,9 @@ export function readPalette(element: Element): Palette {
   };
 }
 
-function shapeOf(state: CellState): string {
+export function shapeOf(state: CellState): string {
   if (state === 'held') return HELD_SHAPE;
+  if (state === 'back') return BACK_SHAPE;
   return state === 'unknown' ? UNKNOWN_SHAPE : SHAPES[state];
 }
 

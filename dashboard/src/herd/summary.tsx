@@ -1,16 +1,16 @@
-import { useMemo } from 'preact/hooks';
+import { useContext, useMemo } from 'preact/hooks';
 import { visible } from '../../../src/shared/contract/escapes.js';
 import { useThrottled } from '../model/throttle.js';
 import { numberText, t } from '../texts/text.js';
 import { statusText } from './cells.js';
-import { herdVersion } from './past.js';
+import { Source } from './source.js';
 import type { HerdScene } from './use-scene.js';
 
 const REDRAW_MS = 1000;
 
 /** The table behind the cells: each group with its bots by status. */
 export function HerdSummary({ herd: { cells, layout } }: { herd: HerdScene }) {
-  const version = useThrottled(herdVersion, REDRAW_MS);
+  const version = useThrottled(useContext(Source).version, REDRAW_MS);
   const groups = useMemo(
     () =>
       cells.groups.map(({ key, title, first, count }) => {

@@ -2,16 +2,16 @@
 
 import { effect } from '@preact/signals';
 import type { RefObject } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { lines, linesEpoch, linesVersion } from '../model/live.js';
 import { settings, theme } from '../model/settings.js';
 import { table } from '../model/table.js';
 import { useThrottled } from '../model/throttle.js';
 import { Cells } from './cells.js';
 import { type Layout, layOut } from './layout.js';
-import { herdBots, herdHeld, herdVersion, past } from './past.js';
 import { PULSES } from './pulses.js';
 import { Scene } from './scene.js';
+import { Source } from './source.js';
 import { readPalette } from './sprites.js';
 import { herdView } from './view.js';
 
@@ -48,9 +48,11 @@ export function useScene(elements: SceneElements): HerdScene | undefined {
   const drawn = useRef<{ look: string; layout: Layout } | undefined>(undefined);
   const [shown, setShown] = useState<HerdScene>();
   const [width, setWidth] = useState(0);
-  const version = useThrottled(herdVersion, UPDATE_MS);
-  const { by, lit } = herdView.value;
-  const held = herdHeld.value;
+  const source = useContext(Source);
+  const version = useThrottled(source.version, UPDATE_MS);
+  const { lit } = herdView.value;
+  const by = source.by ?? herdView.value.by;
+  const held = source.held.value;
   const isLit = (index: number): boolean =>
     lit.size === 0 || lit.has(cells.current.statuses[index] ?? '');
 
@@ -91,7 +93,7 @@ export function useScene(elements: SceneElements): HerdScene | undefined {
   useLayoutEffect(() => {
     const [own, element] = [scene.current, elements.box.current];
     if (!own || !element || width === 0) return;
-    const change = cells.current.update(herdBots(), by, held);
+    const change = cells.current.update(source.bots(), by, held);
     const text = Number.parseFloat(getComputedStyle(element).fontSize);
     const budget = Math.round(Math.max(HEIGHT.least, window.innerHeight * HEIGHT.share));
     const look = [width, text, budget, theme.value, [...lit].join()].join();
@@ -138,7 +140,14 @@ export function useScene(elements: SceneElements): HerdScene | undefined {
       const now = performance.now();
       for (let at = Math.max(0, lines.length - MAX_LINES); at < lines.length; at++) {
         const line = lines[at];
-        if (!own || !line || past.peek() || line.n <= last || line.bot === null) continue;
+        if (
+          !own ||
+          !line ||
+          source.moment.peek() !== undefined ||
+          line.n <= last ||
+          line.bot === null
+        )
+          continue;
         const index = cells.current.indexOf(line.bot);
         if (index !== undefined) own.pulse(index, KIND_OF[line.level] ?? 0, now);
       }

@@ -1,4 +1,4 @@
-import type { BotSnapshot, GapEvent, LogEvent } from '../../../src/client/index.js';
+import type { BotSnapshot, GapEvent, LogEvent, Operation } from '../../../src/client/index.js';
 import { gapLine, logLine } from './line.js';
 import { Ring } from './line-ring.js';
 import type { Handover, Line, StatusChange, Update } from './messages.js';
@@ -9,12 +9,15 @@ const MAX_LINES = 20_000;
 const MAX_LINE_CHARS = 16 * 1024 * 1024;
 /** Bound of the status changes of all bots together; the oldest are dropped. */
 const MAX_CHANGES = 10_000;
+/** Operations whose last event is kept; the one that has changed least recently is dropped. The service lists all. */
+const MAX_OPERATIONS = 200;
 
 /** The position of a tab. */
 export interface Cursor {
   line: number;
   change: number;
   second: number;
+  operation: number;
   /** Bots that have changed since. */
   readonly bots: Set<string>;
 }
@@ -27,6 +30,9 @@ export class HubState {
   readonly #lines = new Ring<Line>(MAX_LINES, MAX_LINE_CHARS, ({ text }) => text.length);
   readonly #changes = new Ring<StatusChange>(MAX_CHANGES);
   readonly #seconds = new Seconds();
+  /** By id, numbered in the order of their last events. */
+  readonly #operations = new Map<string, { n: number; operation: Operation }>();
+  #nextOperation = 0;
   readonly #changed: (bot: string) => void;
 
   /** @param changed is called for each changed bot, to be added to the cursors. */
@@ -43,6 +49,7 @@ export class HubState {
     this.#lines.clear();
     this.#changes.clear();
     this.#seconds.clear();
+    this.#operations.clear();
   }
 
   /** Restores the state of a previous hub. @returns the id of its last line, null for none. */
@@ -80,6 +87,15 @@ export class HubState {
     this.#changed(id);
   }
 
+  applyOperation(operation: Operation): void {
+    this.#operations.delete(operation.id);
+    this.#operations.set(operation.id, { n: this.#nextOperation++, operation });
+    for (const [id] of this.#operations) {
+      if (this.#operations.size <= MAX_OPERATIONS) break;
+      this.#operations.delete(id);
+    }
+  }
+
   /** Counts an event other than a log line. */
   countOther(): void {
     this.#seconds.count(Date.now(), undefined);
@@ -96,10 +112,14 @@ export class HubState {
   since(cursor: Cursor | undefined, isForced: boolean): { news: News; cursor: Cursor } | undefined {
     const [lines, changes] = [this.#lines, this.#changes];
     const isLapped = !cursor || cursor.line < lines.first || cursor.change < changes.first;
+    const operations = [...this.#operations.values()].flatMap(({ n, operation }) =>
+      isLapped || n >= cursor.operation ? operation : [],
+    );
     const isNews =
       isLapped ||
       isForced ||
       cursor.bots.size > 0 ||
+      operations.length > 0 ||
       cursor.line < lines.next ||
       cursor.change < changes.next ||
       this.#seconds.from(cursor.second + 1).length > 0;
@@ -113,10 +133,12 @@ export class HubState {
       changes: changes.from(isLapped ? 0 : cursor.change),
       bots: ids.flatMap((id) => this.#bots.get(id) ?? []),
       gone: ids.filter((id) => !this.#bots.has(id)),
+      operations,
       seconds,
       countedSince: this.#seconds.since,
     };
     const second = seconds.at(-1)?.[0] ?? cursor?.second ?? 0;
-    return { news, cursor: { line: lines.next, change: changes.next, second, bots: new Set() } };
+    const [line, change, operation] = [lines.next, changes.next, this.#nextOperation];
+    return { news, cursor: { line, change, second, operation, bots: new Set() } };
   }
 }

@@ -285,6 +285,10 @@ export class Hub {
           // Initial snapshots (without ids) are not events.
           if (event.id !== null) state.countOther();
           break;
+        case 'operation':
+          state.applyOperation(event.data);
+          state.countOther();
+          break;
         case 'gap':
           state.addGap(event.id ?? '', event.data, Date.now() - this.#clock.aheadMs);
           void this.#dropDeleted(client);

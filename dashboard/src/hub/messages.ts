@@ -2,7 +2,7 @@
 // a queue: at most one update is in flight to a tab, and the next is built when the tab has drawn it. A frozen tab takes no
 // updates and gets the full state when it wakes.
 
-import type { BotSnapshot, Level, Rule } from '../../../src/client/index.js';
+import type { BotSnapshot, Level, Operation, Rule } from '../../../src/client/index.js';
 import type { Alarm } from './alerts.js';
 
 /** A log line or a gap. */
@@ -75,6 +75,8 @@ export interface Update {
   changes: StatusChange[];
   bots: BotSnapshot[];
   gone: string[];
+  /** Those that have changed, as they are now. */
+  operations: Operation[];
   /** Starts with the tab's last second, which may have been incomplete. */
   seconds: Second[];
   /** The first second that was counted completely, in Unix epoch s; null before the stream is open. */

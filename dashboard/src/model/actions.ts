@@ -1,12 +1,17 @@
-import type { BotAction, BotSnapshot, NewBot } from '../../../src/client/index.js';
+import type { BotAction, BotSnapshot, NewBot, Operation } from '../../../src/client/index.js';
+import { hasEnded } from '../../../src/shared/contract/operation-bounds.js';
 import { say, sayError, type ToastAction } from '../parts/toasts.js';
 import { type PlainKey, t } from '../texts/text.js';
 import { bots } from './live.js';
+import { unfinishedBots } from './operations.js';
+import { hrefTo } from './route.js';
 import { api } from './session.js';
 import { type Undo, undoOf } from './undo.js';
 
-/** Ids per request; the service accepts 10,000. */
-const MAX_IDS = 5000;
+/** How long the page shows that an action runs, in ms, before it shows the operation instead. */
+const WAIT_MS = 1500;
+/** How long a request waits for the end of an operation, in ms. */
+const END_WAIT_MS = 30_000;
 /** Bots that are created at once. */
 const AT_ONCE = 6;
 
@@ -48,19 +53,39 @@ export function botsText(count: number): string {
   return t('count.bots', { n: count });
 }
 
-/** @returns the errors by id. */
+/**
+ * One action on many bots, as one operation. @param onLong it takes longer, and a toast leads to it.
+ * @returns the errors by id; undefined when its end is not known: the page has lost the service, and the operation continues.
+ */
 export async function actOn(
   action: BotAction,
   ids: readonly string[],
-): Promise<Map<string, string>> {
-  const errors = new Map<string, string>();
-  for (let from = 0; from < ids.length; from += MAX_IDS) {
-    const results = await api().bots.act({ action, ids: ids.slice(from, from + MAX_IDS) });
-    for (const [id, outcome] of Object.entries(results)) {
-      if ('error' in outcome) errors.set(id, outcome.error);
-    }
+  onLong?: () => void,
+): Promise<Map<string, string> | undefined> {
+  const body = { action, ids: [...ids] };
+  const { operation, results } = await api().bots.begin(body, { wait: WAIT_MS });
+  if (results) {
+    const all = Object.entries(results);
+    return new Map(all.flatMap(([id, one]) => ('error' in one ? [[id, one.error]] : [])));
   }
-  return errors;
+  const link = { title: t('operation.show'), href: hrefTo('operations', operation.id) };
+  say(t('operation.runs', { title: operation.title }), undefined, link);
+  onLong?.();
+  return errorsAtEnd(operation).catch(() => undefined);
+}
+
+async function errorsAtEnd(begun: Operation): Promise<Map<string, string>> {
+  const { id } = begun;
+  const { operations } = api();
+  for (let now = begun; !hasEnded(now); ) {
+    const asked = performance.now();
+    now = await operations.get(id, { wait: END_WAIT_MS });
+    // A service where many wait answers earlier.
+    const isEarly = !hasEnded(now) && performance.now() - asked < END_WAIT_MS / 2;
+    if (isEarly) await new Promise((resolve) => setTimeout(resolve, END_WAIT_MS / 2));
+  }
+  const bots = await unfinishedBots(id, Number.POSITIVE_INFINITY);
+  return new Map(bots.map((bot) => [bot.id, bot.error ?? t('operation.noReason')]));
 }
 
 /** What is needed to undo an action. */
@@ -124,6 +149,7 @@ function undoAction(undo: Undo | undefined): ToastAction | undefined {
     const { action, ids } = undo;
     try {
       const errors = await (action === 'create' ? createAll(undo.bots) : actOn(action, ids));
+      if (!errors) return;
       const count = ids.length - errors.size;
       if (count > 0) say(t('action.undone', { done: t(DONE[action], { what: botsText(count) }) }));
       showErrors(errors, t('action.undoFailed'));

@@ -6,9 +6,11 @@ import { session } from './session.js';
 
 /** The ids are fixed when it is asked, so that the user confirms exactly what is shown. */
 export interface Asked {
-  /** `command` asks which one to run, `config` what to change. */
-  action: BotAction | 'command' | 'config';
+  /** `command` asks which one to run, `config` what to change, `rollout` what to roll out. */
+  action: BotAction | 'command' | 'config' | 'rollout';
   ids: readonly string[];
+  /** Of a rollout to all bots of a kind; the ids are empty then. */
+  kind?: string;
   /** Called when the action is done, with the errors by id. */
   onDone?: (errors: ReadonlyMap<string, string>) => void;
 }

@@ -2,7 +2,7 @@
 // each with a version signal: a signal per item would be too slow for thousands of lines a second.
 
 import { batch, computed, signal } from '@preact/signals';
-import type { BotSnapshot } from '../../../src/client/index.js';
+import type { BotSnapshot, Operation } from '../../../src/client/index.js';
 import type {
   Connection,
   Handover,
@@ -18,6 +18,8 @@ import { inWords } from './history-lines.js';
 
 const MAX_SECONDS = 900;
 const MAX_CHANGES_OF_BOT = 200;
+/** Operations that are kept: the service keeps no more. */
+const MAX_STREAMED = 1000;
 /** More than can change between two redraws of a view that redraws only changed bots. */
 const MAX_CHANGED_BOTS = 5000;
 
@@ -66,6 +68,12 @@ export const doubted = new Set<string>();
 export const serviceErrors = signal(0);
 const SERVICE_SCOPE = 'drover';
 
+/** What the stream has said last of operations, and when, by performance.now(). */
+export const streamed = new Map<string, { operation: Operation; at: number }>();
+export const streamedVersion = signal(0);
+/** Incremented when events may be missing: what was derived from them is to be asked for again. */
+export const missedEvents = signal(0);
+
 /** Scopes seen so far, for the filter. Bounded, because bots can use any scope. */
 export const scopes = signal<readonly string[]>([]);
 const MAX_SCOPES = 100;
@@ -88,6 +96,8 @@ export function applyUpdate(update: Update): void {
       bots.clear();
       lines = [];
       changes.clear();
+      streamed.clear();
+      missedEvents.value += 1;
       seconds = [];
       linesEpoch.value += 1;
     }
@@ -95,6 +105,7 @@ export function applyUpdate(update: Update): void {
     applyLines(update);
     // With the lines that it said before it went.
     for (const id of update.gone) lastLines.delete(id);
+    applyOperations(update.operations);
     for (const change of update.changes) addChange(change);
     dropDeletedBots(changes);
     countedSince = update.countedSince;
@@ -126,6 +137,7 @@ export function noNews(): Update {
     changes: [],
     bots: [],
     gone: [],
+    operations: [],
     seconds: [],
     countedSince: null,
   };
@@ -157,7 +169,10 @@ function applyBots(update: Update): void {
 function applyLines({ lines: more, firstLine }: Update): void {
   if (more.length === 0) return;
   for (const line of more) {
-    if (line.gap) doubtLastLines(line.at);
+    if (line.gap) {
+      doubtLastLines(line.at);
+      missedEvents.value += 1;
+    }
     if (line.bot !== null) {
       lastLines.set(line.bot, line);
       doubted.delete(line.bot);
@@ -195,6 +210,17 @@ export function addHistoryLines(history: readonly Line[]): void {
 function dropDeletedBots(ofBots: Map<string, unknown>): void {
   if (ofBots.size <= bots.size * 2 + 100) return;
   for (const id of ofBots.keys()) if (!bots.has(id)) ofBots.delete(id);
+}
+
+function applyOperations(more: readonly Operation[]): void {
+  if (more.length === 0) return;
+  for (const operation of more) streamed.set(operation.id, { operation, at: performance.now() });
+  // Those that began first are the first to be over.
+  for (const id of streamed.keys()) {
+    if (streamed.size <= MAX_STREAMED) break;
+    streamed.delete(id);
+  }
+  streamedVersion.value += 1;
 }
 
 function addScope(scope: string): void {

@@ -51,7 +51,7 @@ export async function specificationsOf(
 
 /** @returns why not, if a part of it is unknown or may not be set. */
 function specificationOf(bot: Bot, stored: BotConfig, mayQuota: boolean): NewBot | string {
-  // The mark of a fleet is given by an apply only.
+  // It belongs to a fleet by a file that is applied.
   const { secrets, host_group, quota, fleet: _, ...rest } = stored;
   if (secrets === undefined) return t('undo.unknownSecrets');
   if (secrets.length > 0) return t('undo.secrets', { names: secrets.join(', ') });

@@ -12,11 +12,18 @@ export interface ToastAction {
   run: () => void;
 }
 
+/** Where more about it is. */
+export interface ToastLink {
+  title: string;
+  href: string;
+}
+
 interface Toast {
   key: number;
   text: string;
   isError: boolean;
   action?: ToastAction | undefined;
+  link?: ToastLink | undefined;
 }
 
 /** Bound; the oldest is removed. */
@@ -28,8 +35,8 @@ export const ACTION_MS = 20_000;
 const toasts = signal<Toast[]>([]);
 let next = 0;
 
-export function say(text: string, action?: ToastAction): void {
-  add(text, false, action);
+export function say(text: string, action?: ToastAction, link?: ToastLink): void {
+  add(text, false, action, link);
 }
 
 export function sayError(thrown: unknown, what = ''): void {
@@ -48,8 +55,8 @@ export function clearToasts(): void {
   toasts.value = [];
 }
 
-function add(text: string, isError: boolean, action?: ToastAction): void {
-  toasts.value = [...toasts.value, { key: next++, text, isError, action }].slice(-MAX_TOASTS);
+function add(text: string, isError: boolean, action?: ToastAction, link?: ToastLink): void {
+  toasts.value = [...toasts.value, { key: next++, text, isError, action, link }].slice(-MAX_TOASTS);
 }
 
 function drop(key: number): void {
@@ -72,11 +79,11 @@ export function Toasts() {
 }
 
 function OneToast({ toast }: { toast: Toast }) {
-  const { key, text, isError, action } = toast;
+  const { key, text, isError, action, link } = toast;
   const [isHeld, setHeld] = useState(false);
   useEffect(() => {
     if (isError || isHeld) return;
-    const timer = setTimeout(() => drop(key), action ? ACTION_MS : SHOWN_MS);
+    const timer = setTimeout(() => drop(key), action || link ? ACTION_MS : SHOWN_MS);
     return () => clearTimeout(timer);
   }, [isHeld]);
   return (
@@ -89,6 +96,11 @@ function OneToast({ toast }: { toast: Toast }) {
       onFocusOut={() => setHeld(false)}
     >
       <span>{text}</span>
+      {link ? (
+        <a href={link.href} onClick={() => drop(key)}>
+          {link.title}
+        </a>
+      ) : null}
       {action ? (
         <button type="button" onClick={() => take(toast)}>
           {action.title}

@@ -12,6 +12,7 @@ import { api } from '../model/session.js';
 import { useThrottled } from '../model/throttle.js';
 import { age, fullTime, second } from '../model/time.js';
 import { hrefAt } from '../model/time-range.js';
+import { Fact } from '../parts/fact.js';
 import { Icon } from '../parts/icons.js';
 import { useMore } from '../parts/more.js';
 import { NeedsScope } from '../parts/needs-scope.js';
@@ -163,15 +164,6 @@ function Group({ answer, loaded, group }: GroupProps) {
         </div>
       </div>
     </>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: preact.ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

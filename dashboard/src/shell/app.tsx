@@ -27,6 +27,7 @@ const VIEWS: { name: string; title: PlainKey; icon: IconName }[] = [
   { name: 'bots', title: 'term.bots', icon: 'bots' },
   { name: 'log', title: 'page.log', icon: 'log' },
   { name: 'problems', title: 'page.problems', icon: 'warn' },
+  { name: 'operations', title: 'page.operations', icon: 'operations' },
   { name: 'activity', title: 'page.activity', icon: 'person' },
   { name: 'runs', title: 'page.runs', icon: 'runs' },
   { name: 'nodes', title: 'page.nodes', icon: 'nodes' },
@@ -48,6 +49,9 @@ const ProblemsView = lazyView(
   async () => (await import('../problems/problems-view.js')).ProblemsView,
 );
 const ActivityView = lazyView(async () => (await import('../views/activity.js')).ActivityView);
+const OperationsView = lazyView(
+  async () => (await import('../views/operations.js')).OperationsView,
+);
 const RunsView = lazyView(async () => (await import('../runs/runs-view.js')).RunsView);
 const NodesView = lazyView(async () => (await import('../views/nodes.js')).NodesView);
 const TokensView = lazyView(async () => (await import('../views/tokens.js')).TokensView);
@@ -220,6 +224,8 @@ function View() {
       return <ProblemsView cause={part} />;
     case 'activity':
       return <ActivityView />;
+    case 'operations':
+      return <OperationsView id={part} />;
     case 'runs':
       return <RunsView />;
     case 'nodes':

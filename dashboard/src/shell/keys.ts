@@ -42,6 +42,7 @@ const PAGES: readonly (readonly [keys: string, page: string, title: PlainKey])[]
   ['g l', 'log', 'page.log'],
   ['g p', 'problems', 'page.problems'],
   ['g a', 'activity', 'page.activity'],
+  ['g w', 'operations', 'page.operations'],
   ['g r', 'runs', 'page.runs'],
   ['g t', 'tokens', 'page.tokens'],
   ['g s', 'settings', 'page.settings'],

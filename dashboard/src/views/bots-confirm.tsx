@@ -32,9 +32,14 @@ export function ConfirmAction({ action, ids: asked, onClose, onDone }: ConfirmPr
     try {
       const { known } = await specifications.later;
       const before = { bots: asBefore(ids), known };
-      const errors = await actOn(action, ids);
+      let isLong = false;
+      const errors = await actOn(action, ids, () => {
+        isLong = true;
+        onClose();
+      });
+      if (!errors) return;
       showOutcome(action, ids, errors, before);
-      onDone(errors);
+      if (!isLong) onDone(errors);
     } catch (thrown) {
       sayError(thrown, t('action.failed', { action: actionText(action) }));
       onClose();

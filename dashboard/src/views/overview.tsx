@@ -23,6 +23,7 @@ const Flow = lazyView(
   <section class="card flow is-loading" />,
 );
 
+const KindsCard = lazyView(async () => (await import('./kinds-card.js')).KindsCard);
 const Picker = lazyView(async () => (await import('../range/range-picker.js')).RangePicker);
 
 const REDRAW_MS = 500;
@@ -42,6 +43,7 @@ export function OverviewView() {
         <FailedKinds />
         <Hosts />
         <Flow />
+        <KindsCard />
         <div class="columns">
           <Pressure />
           <Incidents />

@@ -71,6 +71,12 @@ function Bar({ present, hiddenOf, list, children }: SelectionProps & { present: 
           {t('selection.change')}
         </button>
       ) : null}
+      {may('control') ? (
+        <button type="button" onClick={() => ask({ action: 'rollout', ids: present })}>
+          <Icon name="operations" />
+          {t('kinds.rollOut')}
+        </button>
+      ) : null}
       {may('invoke') ? (
         <button type="button" onClick={() => ask({ action: 'command', ids: present })}>
           <Icon name="command" />

@@ -3,10 +3,12 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Hub } from '../../../dashboard/src/hub/hub.js';
+import { HubState } from '../../../dashboard/src/hub/hub-state.js';
 import { idBefore, isBehind } from '../../../dashboard/src/hub/line.js';
 import { Ring } from '../../../dashboard/src/hub/line-ring.js';
 import type { Port, ToHub, ToTab } from '../../../dashboard/src/hub/messages.js';
 import { MAX_SECONDS, Seconds } from '../../../dashboard/src/hub/seconds.js';
+import type { Operation } from '../../../src/client/index.js';
 
 interface Item {
   n: number;
@@ -39,6 +41,29 @@ describe('Ring', () => {
     ring.clear();
     ring.push({ text: 'f' });
     expect(ring.from(0)).toEqual([{ n: 6, text: 'f' }]);
+  });
+});
+
+describe('operations', () => {
+  const operation = (id: string, done: number) => ({ id, counts: { done } }) as Operation;
+
+  it('each is once in an update, as it is now, and then not again', () => {
+    const state = new HubState(() => {});
+    state.applyOperation(operation('a', 1));
+    state.applyOperation(operation('b', 1));
+    state.applyOperation(operation('a', 2));
+    const first = state.since(undefined, false);
+    expect(first?.news.operations).toEqual([operation('b', 1), operation('a', 2)]);
+    expect(state.since(first?.cursor, false)).toBeUndefined();
+    state.applyOperation(operation('b', 2));
+    expect(state.since(first?.cursor, false)?.news.operations).toEqual([operation('b', 2)]);
+  });
+
+  it('those that have changed last are kept, up to a number', () => {
+    const state = new HubState(() => {});
+    for (let n = 0; n < 300; n++) state.applyOperation(operation(String(n), 0));
+    const ids = state.since(undefined, false)?.news.operations.map(({ id }) => id);
+    expect(ids).toEqual(Array.from({ length: 200 }, (_, n) => String(n + 100)));
   });
 });
 
