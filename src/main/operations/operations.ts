@@ -156,9 +156,13 @@ export class Operations {
     const record = this.#records.get(id);
     if (!record) return;
     Object.assign(record, change);
-    if (this.#held.has(id)) this.#changed(id, null);
+    if (this.#held.has(id)) {
+      this.#changed(id, null);
+      return;
+    }
+    this.#parts.publish({ kind: 'operation', event: this.shown(record) });
     // The store reports the fault; it is in memory, so it is shown as it is.
-    else this.#parts.store.put(record, [], []).catch(() => {});
+    this.#parts.store.put(record, [], []).catch(() => {});
   }
 
   /** What has become of its bots, in their order. */

@@ -475,6 +475,33 @@ it('is kept for a day after its end', async () => {
   expect(table.size).toBe(0);
 });
 
+it('what is said of it after its end is told and stored, and a plan is for the service alone', async () => {
+  const operations = engine();
+  const plan = { config: { pace: 2 } };
+  const operation = await operations.add({ ...task(1), type: 'rollout', plan });
+  await end();
+  await operation.ended;
+  await settled();
+  told = [];
+  operations.note(operation.id, { reason: 'taken back' });
+  expect(told).toMatchObject([{ id: operation.id, reason: 'taken back' }]);
+  expect(told[0]).not.toHaveProperty('plan');
+  await settled();
+  expect(engine().record(operation.id)).toMatchObject({ reason: 'taken back', plan });
+});
+
+it('what is called before is told the id, and what it throws refuses the operation', async () => {
+  const operations = engine();
+  const prepared: string[] = [];
+  const prepare = async (id: string): Promise<void> => void prepared.push(id);
+  const operation = await operations.add({ ...task(1), prepare });
+  expect(prepared).toEqual([operation.id]);
+  const full = new DroverError('not_stored');
+  const refused = { ...task(1), prepare: () => Promise.reject(full) };
+  await expect(operations.add(refused)).rejects.toBe(full);
+  expect([...operations.all()].map(({ id }) => id)).toEqual([operation.id]);
+});
+
 it('keeps 1,000 operations and 300,000 bots, and removes the oldest that have ended', async () => {
   const operations = engine();
   const open = await operations.add({ ...task(1), title: 'open' });
