@@ -172,6 +172,19 @@ it('a broken version stops at its canaries, all of which go back by themselves',
   expect(restarts.length).toBeLessThanOrEqual(5);
 });
 
+it('after a reload, a broken version goes back to the one that the bots run', async () => {
+  write(2, BROKEN);
+  const reload = await call(service, 'POST', '/api/kinds/trader/reload');
+  expect(reload.status, JSON.stringify(reload.json)).toBe(200);
+  expect(await versions()).toEqual([0, BOTS]);
+  const { id } = await begin({ kind: 'trader', canary: 2, max_failed: 0 });
+  expect(await undone(id)).toMatchObject({ state: 'done', counts: { failed: 0 } });
+  expect(await running()).toEqual(all(1));
+  expect(await versions()).toEqual([BOTS]);
+  await create(service, { id: 'next', kind: 'trader' });
+  expect(await running(['next'])).toEqual([[1, 1]]);
+});
+
 it('a bot that does not become ready in time has failed; more than max_failed may be', async () => {
   write(2, 'if (ctx.id === "t1") return ctx.sleep(2 ** 30); ctx.setStatus("up")');
   const { id } = await begin({ kind: 'trader', healthy_ms: 300, max_failed: 1 });

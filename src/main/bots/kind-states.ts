@@ -91,18 +91,23 @@ export class KindStates {
   }
 
   /**
-   * A rollout gives this version to bots from now on, which is on disk when this resolves. @param isWhole to all bots of the kind.
+   * A rollout gives this version to bots from now on, which is on disk when this resolves.
+   * @param before of a rollout to all bots of the kind: the version with which others start until its end.
    * @throws DroverError `not_stored`.
    */
-  async begin(rollout: string, version: KindVersion, isWhole: boolean): Promise<void> {
+  async begin(rollout: string, version: KindVersion, before: string | null): Promise<void> {
     const { kind, id } = version;
-    const { versions } = this.#parts;
+    const { versions, schemas } = this.#parts;
     const state = this.#of(kind);
-    const before = versions.current(kind)?.id ?? null;
-    const whole = isWhole ? { current: before, open: rollout, previous: before } : {};
+    const whole = before === null ? {} : { current: before, open: rollout, previous: before };
     versions.know(version);
     await this.#put(kind, { ...state, ...whole, pins: { ...state.pins, [rollout]: id } });
     versions.pin(rollout, version);
+    const old = before === null ? undefined : versions.get(kind, before);
+    if (!old || versions.current(kind)?.id === old.id) return;
+    // A reload has made the new version the current one already.
+    versions.use(old);
+    schemas.add([old.info], versions.modules());
   }
 
   /** The version of the rollout is that of all bots of the kind that start. Rollouts before it count no more. */

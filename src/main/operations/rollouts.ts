@@ -78,7 +78,7 @@ export class Rollouts {
     if (version) versions.know(version);
     this.#checkConfigs(specs, version, config, wish.mayRedirect);
     const kind = version?.kind ?? null;
-    const before = version ? (versions.current(version.kind)?.id ?? null) : null;
+    const before = version ? this.#before(version, specs) : null;
     const what = version ? `${version.kind} ${version.id}` : Object.keys(config ?? {}).join(', ');
     const rollout: Rollout = {
       ...{ kind, version: version?.id ?? null, before, is_whole: isWhole },
@@ -97,7 +97,7 @@ export class Rollouts {
       actor,
       bots: ids,
       options,
-      prepare: this.#prepare(version, isWhole),
+      prepare: this.#prepare(version, isWhole ? before : null),
     });
   }
 
@@ -199,10 +199,26 @@ export class Rollouts {
     };
   }
 
-  /** Stores the version before the first bot gets it. */
-  #prepare(version: KindVersion | null, isWhole: boolean) {
+  /** What bots go back to: the current version or, when that is the new one since a reload, what most of them run. */
+  #before(version: KindVersion, specs: readonly Readonly<BotSpec>[]): string | null {
+    const { registry, versions } = this.#parts;
+    const current = versions.current(version.kind)?.id ?? null;
+    if (current !== version.id) return current;
+    const counts = new Map<string, number>();
+    for (const { id } of specs) {
+      const running = registry.versionOf(id);
+      if (running !== null && running !== version.id) {
+        counts.set(running, (counts.get(running) ?? 0) + 1);
+      }
+    }
+    const [most] = [...counts].sort(([, a], [, b]) => b - a);
+    return most?.[0] ?? current;
+  }
+
+  /** Stores the version before the first bot gets it. @param before of the whole kind; null for some of its bots. */
+  #prepare(version: KindVersion | null, before: string | null) {
     return async (id: string): Promise<void> => {
-      if (version) await this.#parts.states.begin(id, version, isWhole);
+      if (version) await this.#parts.states.begin(id, version, before);
     };
   }
 
