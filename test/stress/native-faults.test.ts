@@ -67,7 +67,8 @@ it.runIf(isLinux).each([
   const body = { id, kind: 'breaker', dedicated: true, isolation: 'process' };
   expect((await create(service, body)).status, name).toBe(201);
   await statusFrom(stream, 0, id, 'alive');
-  expect((await invoke(service, id, 'native', { file })).status).toBe(200);
+  // The process may end before it has sent its answer.
+  expect([200, 503]).toContain((await invoke(service, id, 'native', { file })).status);
   await snapshotFrom(stream, 0, id, (s) => s.status === 'alive' && s.restarts === 1);
   const [report] = await incidents(service, id);
   expect(report).toMatchObject({ type, suspect: id });
