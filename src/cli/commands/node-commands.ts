@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import { ApiError, type ClusterNode, type NodeAction, type NodeList } from '../../client/index.js';
 import { HELD_BOTS } from '../../shared/contract/nodes.js';
+import { botsText } from '../../shared/counted.js';
 import {
   type Connection,
   type ConnectionOptions,
@@ -192,7 +193,7 @@ async function drain(name: string, options: DrainOptions): Promise<undefined> {
   }
   let left = before.figures.bots;
   followProgress(
-    () => `${name} has ${bots(left)} left of ${before.figures.bots}: ${elapsed(began)}`,
+    () => `${name} has ${botsText(left)} left of ${before.figures.bots}: ${elapsed(began)}`,
   );
   const deadline = limit(options.within);
   const empty = await emptied(connection, name, deadline, (count) => {
@@ -202,14 +203,14 @@ async function drain(name: string, options: DrainOptions): Promise<undefined> {
   if (empty === null) {
     throw new CliError(
       EXIT.timeout,
-      `${name} still has ${bots(left)} after ${showDuration(options.within)}; it continues to drain`,
+      `${name} still has ${botsText(left)} after ${showDuration(options.within)}; it continues to drain`,
     );
   }
   complainOfLeftovers(empty);
   if (options.json) await printJson(empty);
   else {
     const time = showDuration(performance.now() - began);
-    await printLine(`${name} drained of ${bots(before.figures.bots)} after ${time}`);
+    await printLine(`${name} drained of ${botsText(before.figures.bots)} after ${time}`);
   }
 }
 
@@ -248,7 +249,7 @@ function stuckError({ node, figures, stuck = [] }: ClusterNode): CliError {
   const named = stuck.slice(0, NAMED).map(({ bot, reason }) => `${bot}: ${reason}`);
   return new CliError(
     EXIT.failed,
-    `${node} cannot move ${bots(figures.bots)} away, and continues to drain; ${named.join('; ')}`,
+    `${node} cannot move ${botsText(figures.bots)} away, and continues to drain; ${named.join('; ')}`,
   );
 }
 
@@ -270,7 +271,7 @@ async function rebalance(options: ConnectionOptions & Json): Promise<undefined> 
   const { client, call } = connect(options);
   const moving = await client.rebalance(call());
   if (options.json) await printJson({ moving });
-  else await printLine(`${bots(moving)} ${moving === 1 ? 'moves' : 'move'}`);
+  else await printLine(`${botsText(moving)} ${moving === 1 ? 'moves' : 'move'}`);
 }
 
 async function removeNode(
@@ -281,8 +282,4 @@ async function removeNode(
   const what = (moveBots && 'move') || (deleteBots && 'delete') || undefined;
   await client.removeNode(name, { ...call(), bots: what });
   await printLine(`${name} removed`);
-}
-
-function bots(count: number): string {
-  return `${count} ${count === 1 ? 'bot' : 'bots'}`;
 }

@@ -1,6 +1,6 @@
 // Runs in the bus thread. Owns the latest snapshot of every bot of the cluster, as of what was read from the stream.
 
-import type { BotSnapshot } from '../../shared/contract/events.js';
+import { AT_REST, type BotSnapshot } from '../../shared/contract/events.js';
 import { sessionJson } from '../../shared/stream/frame.js';
 import type { LostBot } from '../wire/bus-messages.js';
 
@@ -8,16 +8,6 @@ interface Known {
   term: number;
   json: string;
 }
-
-/** Of the snapshot of a bot that does not run. */
-const AT_REST = {
-  started_at_ms: null,
-  host: null,
-  usage: null,
-  over_quota: [],
-  next_try: null,
-  version: null,
-};
 
 export class Sessions {
   readonly #bots = new Map<string, Known>();

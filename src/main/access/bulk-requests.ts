@@ -6,6 +6,7 @@ import type { ActivityItem } from '../../shared/contract/events.js';
 import { MAX_PARALLEL } from '../../shared/contract/operation-bounds.js';
 import type { OperationBot } from '../../shared/contract/operations.js';
 import type { ControlMethods, OperationActor } from '../../shared/contract/threads.js';
+import { botsText } from '../../shared/counted.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import type { BotRegistry } from '../bots/registry.js';
 import { type Operation, type OperationTask, shownBot } from '../operations/operation.js';
@@ -56,7 +57,7 @@ export class BulkRequests {
     const told = this.#activities(`bot.${action}`, by);
     const task: OperationTask = {
       type: 'action',
-      title: `${action} ${countOf(ids)}`,
+      title: `${action} ${botsText(ids.length)}`,
       actor: tokenOf(by),
       bots: ids,
       options,
@@ -89,7 +90,7 @@ export class BulkRequests {
     const byId = new Map(bots.map((bot) => [bot.id, bot]));
     const base = {
       type: 'create' as const,
-      title: `create ${countOf(bots)}`,
+      title: `create ${botsText(bots.length)}`,
       actor: tokenOf(by),
       bots: bots.map(({ id }) => id),
     };
@@ -214,10 +215,6 @@ function resultsOf(operation: Operation): Record<string, ActionOutcome> | null {
 /** Not its address: who may see the operation need not see that. */
 function tokenOf({ name, token }: OperationActor): OperationTask['actor'] {
   return { name, token };
-}
-
-function countOf(bots: readonly unknown[]): string {
-  return bots.length === 1 ? '1 bot' : `${bots.length} bots`;
 }
 
 /** `line 17: config.url must be string; line 20: …; and 5 more lines`. */

@@ -7,6 +7,7 @@ import type {
 } from '../../shared/contract/operations.js';
 import { reaches } from '../../shared/contract/rights.js';
 import type { ControlMethods, Viewer } from '../../shared/contract/threads.js';
+import { botsText } from '../../shared/counted.js';
 import { DroverError } from '../../shared/errors.js';
 import type { BotRegistry } from '../bots/registry.js';
 import { shownBot } from '../operations/operation.js';
@@ -123,7 +124,7 @@ export class OperationAccess {
       bots += 1;
     }
     // The title and the reason have numbers of all bots.
-    const title = `${record.type}: ${bots} ${bots === 1 ? 'bot' : 'bots'} of this token`;
+    const title = `${record.type}: ${botsText(bots)} of this token`;
     return bots === 0 ? null : { ...shown, title, reason: null, bots, counts };
   }
 

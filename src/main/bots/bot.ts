@@ -3,7 +3,7 @@ import type { ClusterBots } from '../../cluster/cluster.js';
 
 import type { BotSpec, Isolation } from '../../shared/contract/bots.js';
 import { ANY_PERMIT } from '../../shared/contract/command-messages.js';
-import type { BotSnapshot } from '../../shared/contract/events.js';
+import { AT_REST, type BotSnapshot } from '../../shared/contract/events.js';
 import type { BotExit, LateError } from '../../shared/contract/host-messages.js';
 import type { JsonObject } from '../../shared/contract/json.js';
 import { Deferred } from '../../shared/deferred.js';
@@ -76,15 +76,6 @@ const MAX_ERROR_UNITS = 1024;
 const LATE_MS = 250;
 /** A bot that waits less for its turn to start says nothing about it, in ms. */
 const SHORT_WAIT_MS = 1000;
-/** Fields of the snapshot of a bot that does not run. */
-const AT_REST = {
-  started_at_ms: null,
-  host: null,
-  usage: null,
-  over_quota: [],
-  next_try: null,
-  version: null,
-};
 /** States of a bot that is about to run. */
 const COMING: ReadonlySet<BotState> = new Set(['queued', 'placing', 'announcing']);
 /** The status of a state where the two have different names. */

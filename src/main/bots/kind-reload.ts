@@ -11,6 +11,7 @@ import type {
 } from '../../shared/contract/bots.js';
 import type { Config } from '../../shared/contract/config.js';
 import type { JsonObject } from '../../shared/contract/json.js';
+import { firstOf } from '../../shared/counted.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import { noKind } from '../../shared/no-bot.js';
 import { Semaphore } from '../../shared/semaphore.js';
@@ -175,12 +176,8 @@ export class KindReload {
       }
     });
     if (faults.length === 0) return;
-    const more = faults.length - NAMED_BOTS;
-    const named = faults.slice(0, NAMED_BOTS).join('; ');
-    throw refused(
-      kind,
-      `configurations would not be valid any more: ${named}${more > 0 ? `; and ${more} more` : ''}`,
-    );
+    const named = firstOf(faults, NAMED_BOTS);
+    throw refused(kind, `configurations would not be valid any more: ${named}`);
   }
 
   /** @throws DroverError `conflict` when a rollout gives bots of the kind one by one another version. */

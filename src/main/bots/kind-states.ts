@@ -44,7 +44,7 @@ export class KindStates {
    * @returns lines about kinds whose files are not used; null when the current versions are those of the disk.
    */
   restore(): string[] | null {
-    const { versions, schemas } = this.#parts;
+    const { versions } = this.#parts;
     const notices: string[] = [];
     let isOther = false;
     for (const { key, value } of this.#table.getRange()) {
@@ -61,8 +61,7 @@ export class KindStates {
       const isKept = open !== null || disk === undefined || disk.id === rejected;
       if (!kept || !isKept || disk?.id === kept.id) continue;
       isOther = true;
-      versions.use(kept);
-      schemas.add([kept.info], versions.modules());
+      this.#use(kept);
       if (open !== null) continue;
       const found = disk ? `hold version ${disk.id}, which was taken back` : 'do not load';
       notices.push(
@@ -97,7 +96,7 @@ export class KindStates {
    */
   async begin(rollout: string, version: KindVersion, before: string | null): Promise<void> {
     const { kind, id } = version;
-    const { versions, schemas } = this.#parts;
+    const { versions } = this.#parts;
     const state = this.#of(kind);
     const whole = before === null ? {} : { current: before, open: rollout, previous: before };
     versions.know(version);
@@ -106,17 +105,15 @@ export class KindStates {
     const old = before === null ? undefined : versions.get(kind, before);
     if (!old || versions.current(kind)?.id === old.id) return;
     // A reload has made the new version the current one already.
-    versions.use(old);
-    schemas.add([old.info], versions.modules());
+    this.#use(old);
   }
 
   /** The version of the rollout is that of all bots of the kind that start. Rollouts before it count no more. */
   async finish(version: KindVersion): Promise<void> {
     const { kind } = version;
-    const { versions, schemas } = this.#parts;
+    const { versions } = this.#parts;
     const state = this.#of(kind);
-    versions.use(version);
-    schemas.add([version.info], versions.modules());
+    this.#use(version);
     for (const pinned of Object.keys(state.pins)) versions.pin(pinned, null);
     await this.#put(kind, { ...NO_STATE, previous: state.previous });
   }
@@ -124,13 +121,12 @@ export class KindStates {
   /** Bots start with `before` from now on; those of the rollout keep its version until they are taken back. */
   async takeBack(rollout: string, version: KindVersion, before: KindVersion): Promise<void> {
     const { kind, id } = version;
-    const { versions, schemas } = this.#parts;
+    const { versions } = this.#parts;
     const state = this.#of(kind);
     const pins = { ...state.pins, [rollout]: id };
     const next = { current: before.id, open: null, rejected: id, previous: null };
     versions.pin(rollout, version);
-    versions.use(before);
-    schemas.add([before.info], versions.modules());
+    this.#use(before);
     await this.#put(kind, { ...state, ...next, pins });
   }
 
@@ -146,6 +142,13 @@ export class KindStates {
   async reloaded(kind: string): Promise<void> {
     const state = this.#states.get(kind);
     if (state) await this.#put(kind, { ...state, current: null, rejected: null });
+  }
+
+  /** Bots of its kind start with it from now on. */
+  #use(version: KindVersion): void {
+    const { versions, schemas } = this.#parts;
+    versions.use(version);
+    schemas.add([version.info], versions.modules());
   }
 
   #of(kind: string): KindState {

@@ -6,6 +6,7 @@ import type { FleetBody, FleetExport, FleetPlan } from '../../shared/contract/fl
 import { isFleetName } from '../../shared/contract/fleet.js';
 import { reaches } from '../../shared/contract/rights.js';
 import type { Rights } from '../../shared/contract/tokens.js';
+import { botsText, firstOf } from '../../shared/counted.js';
 import { DroverError } from '../../shared/errors.js';
 import type { PressureGauge } from '../access/pressure-gauge.js';
 import type { BotRegistry } from '../bots/registry.js';
@@ -163,7 +164,7 @@ export class Fleets {
     const byId = new Map(ordered.map((one) => [one.step.id, one]));
     const operation = await this.#parts.operations.add({
       type: 'apply',
-      title: `apply fleet ${input.fleet} to ${ordered.length === 1 ? '1 bot' : `${ordered.length} bots`}`,
+      title: `apply fleet ${input.fleet} to ${botsText(ordered.length)}`,
       actor: input.by,
       bots: ordered.map(({ step }) => step.id),
       // The store writes what comes together in one transaction.
@@ -196,10 +197,6 @@ export class Fleets {
 }
 
 function refusal(refused: readonly PlannedStep[]): string {
-  const told = refused
-    .slice(0, MAX_TOLD)
-    .map(({ step: { id, reason } }) => `bot ${id}: ${reason}`)
-    .join('; ');
-  const more = refused.length - MAX_TOLD;
-  return `nothing was changed: ${told}${more > 0 ? `; and ${more} more` : ''}`;
+  const told = refused.map(({ step: { id, reason } }) => `bot ${id}: ${reason}`);
+  return `nothing was changed: ${firstOf(told, MAX_TOLD)}`;
 }

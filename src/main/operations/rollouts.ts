@@ -5,6 +5,7 @@
 import type { BotSpec } from '../../shared/contract/bots.js';
 import type { JsonObject } from '../../shared/contract/json.js';
 import type { OperationOptions, Rollout } from '../../shared/contract/operations.js';
+import { botsText, firstOf } from '../../shared/counted.js';
 import { Deferred } from '../../shared/deferred.js';
 import { DroverError, messageOf } from '../../shared/errors.js';
 import type { HostPool } from '../bots/host-pool.js';
@@ -87,7 +88,7 @@ export class Rollouts {
       ready: version?.info.ready ?? null,
       ...{ waits: false, is_promoted: false, undoes: null, undone_by: null },
     };
-    const title = `roll out ${what} to ${countOf(specs.length)}`;
+    const title = `roll out ${what} to ${botsText(specs.length)}`;
     const task = this.#task(rollout, config);
     const { options, actor } = wish;
     const ids = specs.map(({ id }) => id);
@@ -137,7 +138,7 @@ export class Rollouts {
     const undoing: Rollout = { ...rollout, undoes: id, canary: 0, waits: false };
     const operation = await this.#all.add({
       ...this.#task(undoing, null),
-      title: `take back: ${record.title.replace(/ to \d+ bots?$/, '')} (${countOf(specs.length)})`,
+      title: `take back: ${record.title.replace(/ to \d+ bots?$/, '')} (${botsText(specs.length)})`,
       ...{ actor, bots: specs.map((spec) => spec.id) },
       options: { parallel: record.options.parallel, stagger_ms: 0, max_failed: null },
     });
@@ -376,20 +377,12 @@ export class Rollouts {
       }
     }
     if (faults.length === 0) return;
-    const more = faults.length - NAMED_BOTS;
-    const named = faults.slice(0, NAMED_BOTS).join('; ');
-    throw new DroverError(
-      'conflict',
-      `configurations would not be valid: ${named}${more > 0 ? `; and ${more} more` : ''}`,
-    );
+    const named = firstOf(faults, NAMED_BOTS);
+    throw new DroverError('conflict', `configurations would not be valid: ${named}`);
   }
 
   get #all(): Operations {
     if (!this.#operations) throw new Error('there are no operations yet');
     return this.#operations;
   }
-}
-
-function countOf(bots: number): string {
-  return bots === 1 ? '1 bot' : `${bots} bots`;
 }

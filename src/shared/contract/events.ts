@@ -35,6 +35,16 @@ export const SERVICE_STATUSES = [
   'lost',
 ] as const;
 
+/** Fields of the snapshot of a bot that does not run. */
+export const AT_REST = {
+  started_at_ms: null,
+  host: null,
+  usage: null,
+  over_quota: [],
+  next_try: null,
+  version: null,
+};
+
 /** Whether a bot with this status is not there any more: it was deleted, or another node of the cluster has it. */
 export function hasLeft(status: string): boolean {
   return status === 'deleted' || status === 'moved';
